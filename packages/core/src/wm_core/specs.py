@@ -1,0 +1,291 @@
+"""The nouns: what an agent is, what an environment is, what is run, what was measured.
+
+Every model is frozen, refuses unknown fields, and is plain JSON once dumped, so that a run can be
+written down, hashed, sent to another machine, and read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+API_VERSION = 1
+"""The plugin contract this core speaks. A manifest with another `api_version` is refused by name."""
+
+Capability = Literal["evaluate", "train", "imagine"]
+
+
+class Spec(BaseModel):
+    """Base of all specifications: frozen, and strict about unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Demo(Spec):
+    """What `wmbench run --agent NAME` measures when nothing else is said."""
+
+    game: str
+    checkpoint: str | None = Field(None, description="Path of a bundled checkpoint, relative to the package")
+    seeds: tuple[int, ...] = (0,)
+    episodes: int = 100
+
+
+class AgentManifest(Spec):
+    """Everything the core needs to know of an agent before it imports a learning library."""
+
+    name: str
+    adapter: str = Field(description="'module:Class' of the adapter; imported only when the agent runs")
+    api_version: int = API_VERSION
+    summary: str = ""
+    paper: str = Field("", description="Where the agent is described, e.g. 'arXiv:2209.00588'")
+    presets: tuple[str, ...] = ()
+    capabilities: tuple[Capability, ...] = ("evaluate",)
+    needs_checkpoint: bool = Field(True, description="False for agents without weights, like 'random'")
+    env_defaults: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="EnvSpec fields the agent was published with, by backend name or '*' for all",
+    )
+    demo: Demo | None = None
+    model: str | None = Field(None, description="'module:callable' behind wm_core.create_model(name, ...)")
+
+
+class EnvManifest(Spec):
+    """Which game ids a backend serves, and where the backend is."""
+
+    name: str
+    backend: str = Field(description="'module:Class' of the EnvBackend; imported only when it is used")
+    api_version: int = API_VERSION
+    summary: str = ""
+    patterns: tuple[str, ...] = Field(description="Globs over game ids, e.g. 'ALE/*'; '*' is the fallback")
+
+
+Observation = Literal["native", "rgb", "gray"]
+ResizeFilter = Literal["cv2-area", "cv2-bilinear", "pil-bilinear", "nearest"]
+MaxPool = Literal["none", "before_resize", "after_resize"]
+
+
+class EnvSpec(Spec):
+    """Everything that changes a score. Two runs with equal EnvSpecs measure the same thing."""
+
+    requested: str = Field(description="The game id as the user wrote it")
+    id: str = Field(description="The id it resolved to, e.g. 'ALE/Pong-v5'")
+    backend: str
+    protocol: str = Field("default", description="The named protocol these values come from")
+    vectorization: Literal["serial", "native"] = Field(
+        "serial", description="'native': the backend's own vector environment (its own random streams)"
+    )
+    observation: Observation = Field("native", description="'rgb' renders where observations are no images")
+    image_size: tuple[int, int] | None = Field(None, description="(height, width) in pixels; None: as given")
+    resize: ResizeFilter = "cv2-area"
+    frame_skip: int | tuple[int, int] = Field(1, description="Frames an action is held; (a, b): uniform a..b-1")
+    max_pool: MaxPool = Field("none", description="Pixel maximum of the last two frames, and when")
+    sticky_actions: float = Field(0.0, ge=0.0, le=1.0, description="Chance that the last action is repeated")
+    noop_max: int = Field(0, ge=0, description="Up to this many random no-op frames at the start")
+    fire_on_reset: bool = False
+    life_loss_ends_episode: bool = False
+    max_frames: int | None = Field(None, gt=0, description="Time limit in raw frames; its end is a truncation")
+    clip_rewards: bool = Field(False, description="Rewards become their sign")
+    full_action_space: bool = False
+    frame_stack: int = Field(1, ge=1, description="Frames stacked on a new leading axis when > 1")
+    options: dict[str, Any] = Field(default_factory=dict, description="Further constructor arguments (JSON)")
+
+
+class Cell(Spec):
+    """The unit of work: one agent on one game with one seed."""
+
+    agent: str
+    game: str = Field(description="EnvSpec.id")
+    seed: int = Field(ge=0)
+
+    def __str__(self) -> str:
+        return f"{self.agent} on {self.game}, seed {self.seed}"
+
+
+class Checkpoint(Spec):
+    """A checkpoint file and its digest, taken before the run starts."""
+
+    path: str
+    sha256: str
+
+
+class TrainBudget(Spec):
+    """How long to train before measuring. None leaves the limit to the preset."""
+
+    epochs: int | None = Field(None, gt=0)
+    steps: int | None = Field(None, gt=0, description="Environment steps of the agent")
+
+
+class RunSpec(Spec):
+    """One agent's whole measurement, resolved: nothing in it depends on what is installed later."""
+
+    agent: str
+    adapter: str = Field(description="'module:Class'")
+    plugins: tuple[str, ...] = Field((), description="Unpublished plugins to load first, 'file.py:NAME'")
+    envs: tuple[EnvSpec, ...]
+    seeds: tuple[int, ...]
+    episodes: int = Field(gt=0)
+    checkpoints: dict[str, Checkpoint] = Field(default_factory=dict, description="By EnvSpec.id")
+    preset: str | None = None
+    train: TrainBudget | None = None
+    untrained: bool = False
+    device: str = "cpu"
+    num_envs: int = Field(1, gt=0)
+    video: bool = False
+
+    def cells(self) -> list[Cell]:
+        """All cells, games outermost, in the order in which the report lists them."""
+        return [Cell(agent=self.agent, game=env.id, seed=seed) for env in self.envs for seed in self.seeds]
+
+    def env(self, game: str) -> EnvSpec:
+        """The environment of a cell."""
+        return next(env for env in self.envs if env.id == game)
+
+    def identity(self) -> dict[str, Any]:
+        """The part that decides what is measured: how it is run and where files lie is left out."""
+        identity = self.model_dump(mode="json", exclude={"plugins", "video"})
+        identity["checkpoints"] = {game: c.sha256 for game, c in sorted(self.checkpoints.items())}
+        return identity
+
+    def digest(self) -> str:
+        """SHA-256 of the identity in canonical JSON."""
+        return hashlib.sha256(canonical_json(self.identity()).encode()).hexdigest()
+
+    def differences(self, other: RunSpec) -> Iterator[str]:
+        """Names of the identity's fields in which two specifications differ."""
+        mine, theirs = self.identity(), other.identity()
+        return (name for name in mine if mine[name] != theirs[name])
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+class EpisodeRecord(Spec):
+    """One finished episode, as it stands in `episodes.jsonl`."""
+
+    kind: Literal["episode"] = "episode"
+    cell: Cell
+    episode: int = Field(ge=0, description="0 .. episodes-1 within the cell")
+    env_seed: int | None = Field(description="The seed the environment was reset with; None: unknown")
+    episode_return: FiniteFloat
+    length: int | None = Field(description="Agent steps")
+    terminated: bool | None
+    truncated: bool | None
+    wall_time_s: float | None = Field(None, description="Seconds from reset to end; not part of any score")
+    extras: dict[str, Any] = Field(default_factory=dict, description="What the environment adds at the end")
+
+
+class FailureRecord(Spec):
+    """Something planned that was not measured. It never enters an aggregate."""
+
+    kind: Literal["failure"] = "failure"
+    cell: Cell
+    episode: int | None = Field(None, description="None: the cell failed as a whole")
+    error: str = Field(description="Name of the error's type")
+    message: str
+    exit_code: int = 1
+
+
+class Provenance(Spec):
+    """Where the numbers come from."""
+
+    started: str
+    command: str
+    python: str
+    platform: str
+    cpu: str
+    gpus: tuple[str, ...] = ()
+    packages: dict[str, str] = Field(description="Versions of the distributions that took part")
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+
+
+class Interval(Spec):
+    """A point estimate with a percentile-bootstrap interval, or the reason why there is none."""
+
+    point: float
+    lo: float | None = None
+    hi: float | None = None
+    refused: str | None = Field(None, description="Why no interval is given, e.g. a single run")
+
+
+class SeedResult(Spec):
+    """What one cell gave."""
+
+    seed: int
+    planned: int
+    episode_returns: tuple[float, ...]
+    episode_lengths: tuple[int | None, ...]
+    terminated: int
+    truncated: int
+    mean: float | None = Field(description="None when nothing was measured")
+    std: float | None = Field(description="Sample standard deviation over episodes (n-1); None below two")
+
+
+class Aggregate(Spec):
+    """Statistics over runs; a run is one seed. Computed from the store alone."""
+
+    scale: Literal["return", "human-normalised"]
+    per_seed_means: tuple[float | None, ...] = Field(
+        description="One number a seed, in the order of the seeds: the mean return on a single game, the mean "
+        "human-normalised score over games otherwise; None where the seed is incomplete"
+    )
+    mean: Interval | None
+    median: Interval | None
+    iqm: Interval | None
+    optimality_gap: Interval | None = Field(None, description="On human-normalised scores only")
+    superhuman: int | None = Field(None, description="Games with a mean human-normalised score >= 1")
+    num_seeds: int
+    level: float = 0.95
+    resamples: int
+
+
+class GameResult(Spec):
+    """One game of one agent."""
+
+    env: EnvSpec
+    checkpoint: Checkpoint | None
+    seeds: tuple[SeedResult, ...]
+    aggregate: Aggregate
+    human_normalised: float | None = Field(description="Mean human-normalised score; None outside Atari 100k")
+
+
+class Coverage(Spec):
+    """Measured of planned."""
+
+    measured: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything planned was measured."""
+        return self.measured == self.planned
+
+    def __str__(self) -> str:
+        return f"{self.measured}/{self.planned}"
+
+
+class RunReport(Spec):
+    """Everything that was measured of one agent, in a form that can go into a paper as it is."""
+
+    format: Literal["wmbench.report/1"] = "wmbench.report/1"
+    agent: str
+    untrained: bool
+    trained_here: TrainBudget | None
+    preset: str | None
+    device: str
+    num_envs: int
+    seeds_vary: str = Field(description="What a seed changes: training and evaluation, or evaluation only")
+    spec_sha256: str
+    coverage: Coverage
+    games: tuple[GameResult, ...]
+    aggregate: Aggregate = Field(description="Over all games; on a single game, that game's")
+    failures: tuple[FailureRecord, ...]
+    notes: tuple[str, ...] = Field((), description="What a reader must know, e.g. versions changed mid-run")
+    provenance: Provenance
+    wall_time_s: float = Field(description="Sum of the episodes' wall times")
