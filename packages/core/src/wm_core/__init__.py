@@ -24,7 +24,7 @@ _PUBLIC = {
     "register": "wm_core.registry",
 }
 
-__all__ = sorted(_PUBLIC)  # noqa: PLE0605
+__all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -38,9 +38,13 @@ class DiskError(StoreError):
 
 
 class EnvironmentFailure(WMBenchError):
-    """An environment raised, or returned something that is not a step."""
+    """An environment raised, or returned something that is not a step. `lane` says which of a batch did."""
 
     exit_code = 1
+
+    def __init__(self, message: str, lane: int | None = None) -> None:
+        super().__init__(message)
+        self.lane = lane
 
 
 class AgentFailure(WMBenchError):

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class AdapterContext(Spec):
+class AdapterContext(BaseModel):
     """What an adapter is built with: `Adapter(context)`."""
 
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
     env: EnvSpec
-    seed: int
+    observation_space: Any = Field(description="gymnasium.Space of one observation")
+    action_space: Any = Field(description="gymnasium.Space of one action")
+    seed: int = 0
     device: str = Field("cpu", description="A torch device string, resolved: 'cpu', 'cuda', 'cuda:1', 'mps'")
     preset: str | None = None
     num_envs: int = 1
@@ -145,6 +149,23 @@ class VectorBackend(Protocol):
 
     def make_vec(self, spec: EnvSpec, num_envs: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
         """It must take `reset(seed=array, options={"reset_mask": mask})`, a seed for each masked lane."""
+
+
+class Diagnosis(Spec):
+    """One line of `wmbench doctor`."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = Field("", description="What to install or do when it is not ok")
+
+
+@runtime_checkable
+class Diagnoses(Protocol):
+    """A backend that needs more than its own installation, and can say whether it is there."""
+
+    def diagnose(self) -> list[Diagnosis]:
+        """Check the chain, in the order in which it must be mended."""
 
 
 class CellJob(Spec):

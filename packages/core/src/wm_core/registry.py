@@ -121,7 +121,7 @@ def load(kind: Kind, name: str) -> Any:
     plugin = find(kind, name)
     try:
         loaded = plugin.load()
-    except Exception as error:  # noqa: BLE001 - a plugin may fail in any way; the error says whose fault it is
+    except Exception as error:
         raise PluginError(
             f"'{name}' from {plugin.source} failed to import ({plugin.target}): {_cause(error)}; "
             "reinstall it, or report this to its authors"
@@ -172,7 +172,11 @@ def load_file(reference: str) -> Plugin:
             f"--plugin {reference} is a {type(loaded).__name__}; expected an AgentManifest or EnvManifest"
         )
     kind: Kind = "agents" if isinstance(loaded, AgentManifest) else "envs"
-    register(_checked(Plugin(kind, loaded.name, reference, reference, lambda: loaded), loaded), kind, source=reference)
+    register(
+        _checked(Plugin(kind, loaded.name, reference, reference, lambda: loaded), loaded),
+        kind,
+        source=reference,
+    )
     return find(kind, loaded.name)
 
 

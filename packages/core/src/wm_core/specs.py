@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -45,6 +45,7 @@ class AgentManifest(Spec):
     presets: tuple[str, ...] = ()
     capabilities: tuple[Capability, ...] = ("evaluate",)
     needs_checkpoint: bool = Field(True, description="False for agents without weights, like 'random'")
+    devices: tuple[str, ...] = Field(("cpu",), description="Kinds of device it runs on: 'cpu', 'cuda', 'mps'")
     env_defaults: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
         description="EnvSpec fields the agent was published with, by backend name or '*' for all",
@@ -191,6 +192,14 @@ class FailureRecord(Spec):
     exit_code: int = 1
 
 
+class TrainedRecord(Spec):
+    """A cell's own training has ended; a resumed cell measures these weights."""
+
+    kind: Literal["trained"] = "trained"
+    cell: Cell
+    checkpoint: Checkpoint
+
+
 class Provenance(Spec):
     """Where the numbers come from."""
 
@@ -205,12 +214,23 @@ class Provenance(Spec):
     git_dirty: bool | None = None
 
 
+class SessionRecord(Spec):
+    """A process began, or went on, writing to the run directory."""
+
+    kind: Literal["session"] = "session"
+    provenance: Provenance
+
+
+Record = Annotated[EpisodeRecord | FailureRecord | TrainedRecord | SessionRecord, Field(discriminator="kind")]
+"""A line of `episodes.jsonl`."""
+
+
 class Interval(Spec):
     """A point estimate with a percentile-bootstrap interval, or the reason why there is none."""
 
-    point: float
-    lo: float | None = None
-    hi: float | None = None
+    point: FiniteFloat
+    lo: FiniteFloat | None = None
+    hi: FiniteFloat | None = None
     refused: str | None = Field(None, description="Why no interval is given, e.g. a single run")
 
 
@@ -219,19 +239,20 @@ class SeedResult(Spec):
 
     seed: int
     planned: int
-    episode_returns: tuple[float, ...]
+    episode_returns: tuple[FiniteFloat, ...]
     episode_lengths: tuple[int | None, ...]
     terminated: int
     truncated: int
-    mean: float | None = Field(description="None when nothing was measured")
-    std: float | None = Field(description="Sample standard deviation over episodes (n-1); None below two")
+    mean: FiniteFloat | None = Field(description="None when nothing was measured")
+    std: FiniteFloat | None = Field(description="Sample standard deviation over episodes (n-1); None below two")
+    checkpoint_sha256: str | None = Field(None, description="Of the weights measured, where they were trained here")
 
 
 class Aggregate(Spec):
     """Statistics over runs; a run is one seed. Computed from the store alone."""
 
     scale: Literal["return", "human-normalised"]
-    per_seed_means: tuple[float | None, ...] = Field(
+    per_seed_means: tuple[FiniteFloat | None, ...] = Field(
         description="One number a seed, in the order of the seeds: the mean return on a single game, the mean "
         "human-normalised score over games otherwise; None where the seed is incomplete"
     )
@@ -252,7 +273,7 @@ class GameResult(Spec):
     checkpoint: Checkpoint | None
     seeds: tuple[SeedResult, ...]
     aggregate: Aggregate
-    human_normalised: float | None = Field(description="Mean human-normalised score; None outside Atari 100k")
+    human_normalised: FiniteFloat | None = Field(description="Mean human-normalised score; None outside Atari 100k")
 
 
 class Coverage(Spec):

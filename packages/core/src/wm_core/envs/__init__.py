@@ -1,0 +1,1 @@
+"""Environments: the built-in backends, the way from a game id to an `EnvSpec`, and lanes that step together."""

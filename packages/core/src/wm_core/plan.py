@@ -1,0 +1,212 @@
+"""From what a user asks to a `RunSpec`: every name resolved, every wrong input refused before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from wm_core import registry
+from wm_core.cell import provide_adapter
+from wm_core.checkpoints import file_checkpoint
+from wm_core.devices import resolve_device
+from wm_core.envs.resolve import resolve_env
+from wm_core.errors import PluginError, UsageError
+from wm_core.film import require_video
+from wm_core.protocols import ChoosesEnv
+from wm_core.specs import AgentManifest, Checkpoint, EnvSpec, RunSpec, TrainBudget
+
+DEFAULT_GAME = "wm/Catch-v0"
+DEFAULT_EPISODES = 100
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, before anything is looked up. None means: not said."""
+
+    agent: str | None = None
+    adapter_cls: type | None = None
+    games: Sequence[str] = ()
+    env_backend: str | None = None
+    protocol: str | None = None
+    env_overrides: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint: str | Path | None = None
+    checkpoints: Mapping[str, str | Path] = field(default_factory=dict)
+    """A checkpoint of its own for each game, by the id as it was asked for."""
+    seeds: Sequence[int] | None = None
+    episodes: int | None = None
+    preset: str | None = None
+    train: TrainBudget | None = None
+    untrained: bool = False
+    device: str | None = None
+    num_envs: int = 8
+    plugins: Sequence[str] = ()
+    video: bool = False
+
+
+def plan(request: Request) -> RunSpec:
+    """Resolve a request, or raise the `UsageError`, `PluginError` or `CheckpointError` that says what is wrong."""
+    for reference in request.plugins:
+        registry.load_file(reference)
+    manifest = _manifest(request)
+    demo = manifest.demo if not request.games else None
+    seeds = _seeds(request.seeds if request.seeds is not None else demo.seeds if demo else (0,))
+    episodes = request.episodes if request.episodes is not None else demo.episodes if demo else DEFAULT_EPISODES
+    if episodes <= 0:
+        raise UsageError(f"{episodes} episodes were asked for; --episodes must be 1 or more")
+    if request.num_envs <= 0:
+        raise UsageError(f"{request.num_envs} environments were asked for; --num-envs must be 1 or more")
+    _check_preset(manifest, request.preset)
+    if request.video:
+        require_video()
+    games = list(request.games) or [demo.game if demo else DEFAULT_GAME]
+    weights = _weights(request, manifest, games)
+    envs = [_env(request, manifest, game, weights.get(game)) for game in games]
+    if len({env.id for env in envs}) < len(envs):
+        raise UsageError(f"a game is named twice: {', '.join(env.id for env in envs)}")
+    return RunSpec(
+        agent=manifest.name,
+        adapter=manifest.adapter,
+        plugins=tuple(_absolute(reference) for reference in request.plugins),
+        envs=tuple(envs),
+        seeds=seeds,
+        episodes=episodes,
+        checkpoints={env.id: weights[game] for env, game in zip(envs, games, strict=True) if game in weights},
+        preset=request.preset,
+        train=None if weights else request.train,
+        untrained=request.untrained,
+        device=resolve_device(request.device, manifest.devices),
+        num_envs=min(request.num_envs, episodes),
+        video=request.video,
+    )
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """`3` is the seeds 0, 1, 2; `0,1,5` and `7,` are those seeds; `0` is the seed 0."""
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        numbers = [int(part) for part in parts if part]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 0:
+        raise UsageError(f"--seeds '{text}' is neither a number of seeds, like 5, nor a list of seeds, like 0,1,2")
+    if len(parts) == 1 and numbers[0] > 0:
+        return tuple(range(numbers[0]))
+    return tuple(numbers)
+
+
+def _manifest(request: Request) -> AgentManifest:
+    if request.adapter_cls is not None:
+        return _manifest_of_class(request.adapter_cls)
+    if request.agent is None:
+        raise UsageError(f"no agent was named; use --agent with one of: {', '.join(registry.names('agents'))}")
+    found: AgentManifest = registry.manifest("agents", request.agent)
+    return found
+
+
+def _manifest_of_class(cls: type) -> AgentManifest:
+    """A class handed over in Python: what it does not say of itself has the plainest value."""
+    reference = f"{cls.__module__}:{cls.__qualname__}"
+    if cls.__module__ == "__main__":
+        import __main__
+
+        if getattr(__main__, "__file__", None):
+            reference = f"{Path(__main__.__file__ or '').resolve()}:{cls.__qualname__}"
+    provide_adapter(reference, cls)
+    return AgentManifest(
+        name=getattr(cls, "name", None) or cls.__name__,
+        adapter=reference,
+        needs_checkpoint=getattr(cls, "needs_checkpoint", False),
+        presets=getattr(cls, "presets", ()),
+        env_defaults=getattr(cls, "env_defaults", {}),
+        devices=getattr(cls, "devices", ("cpu", "cuda", "mps")),
+    )
+
+
+def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    if not seeds:
+        raise UsageError("no seeds were given; name at least one, e.g. --seeds 0")
+    repeated = sorted({seed for seed in seeds if list(seeds).count(seed) > 1})
+    if repeated:
+        raise UsageError(f"the seeds {', '.join(map(str, repeated))} are repeated; equal seeds are one run, not two")
+    if min(seeds) < 0:
+        raise UsageError(f"the seed {min(seeds)} is negative; seeds are 0 or more")
+    return tuple(seeds)
+
+
+def _check_preset(manifest: AgentManifest, preset: str | None) -> None:
+    if preset is not None and preset not in manifest.presets:
+        known = ", ".join(manifest.presets) or "none"
+        raise UsageError(f"{manifest.name} has no preset '{preset}'; it has: {known}")
+
+
+def _weights(request: Request, manifest: AgentManifest, games: Sequence[str]) -> dict[str, Checkpoint]:
+    """The checkpoint of each game; empty when the agent needs none, trains first, or is measured untrained."""
+    strangers = sorted(set(request.checkpoints) - set(games))
+    if strangers:
+        raise UsageError(f"a checkpoint is given for {', '.join(strangers)}, which is not among the games")
+    given = {game: request.checkpoints.get(game, request.checkpoint) for game in games}
+    if any(given.values()):
+        if request.untrained:
+            raise UsageError("--untrained measures fresh weights, but a checkpoint was given; drop one of the two")
+        if not manifest.needs_checkpoint and request.adapter_cls is None:
+            raise UsageError(f"{manifest.name} has no weights to load; leave the checkpoint out")
+        lacking = [game for game, path in given.items() if path is None]
+        if lacking:
+            raise UsageError(f"no checkpoint is given for {', '.join(lacking)}")
+        return {game: file_checkpoint(Path(path)) for game, path in given.items() if path is not None}
+    if request.untrained or request.train is not None or not manifest.needs_checkpoint:
+        if request.train is not None and request.untrained:
+            raise UsageError("--untrained and training first exclude each other; drop one of the two")
+        if request.train is not None and request.adapter_cls is None and "train" not in manifest.capabilities:
+            raise UsageError(f"{manifest.name} cannot be trained; it offers: {', '.join(manifest.capabilities)}")
+        return {}
+    if manifest.demo is not None and manifest.demo.checkpoint is not None and not request.games:
+        return {games[0]: file_checkpoint(_bundled(manifest))}
+    ways = ["-c PATH"]
+    if "train" in manifest.capabilities:
+        ways.append("--train-epochs N or --train-steps N to train first")
+    ways.append("--untrained to measure fresh weights (every output will say so)")
+    raise UsageError(f"{manifest.name} needs a checkpoint: give {', or '.join(ways)}")
+
+
+def _bundled(manifest: AgentManifest) -> Path:
+    assert manifest.demo is not None
+    package = manifest.adapter.partition(":")[0].partition(".")[0]
+    path = Path(str(files(package))) / str(manifest.demo.checkpoint)
+    if not path.exists():
+        raise PluginError(f"the demo checkpoint of {manifest.name} is missing from its package: {path}; reinstall it")
+    return path
+
+
+def _env(request: Request, manifest: AgentManifest, game: str, checkpoint: Checkpoint | None) -> EnvSpec:
+    spec = _resolve(request, manifest, game, {})
+    if manifest.needs_checkpoint or request.adapter_cls is not None:
+        adapter = request.adapter_cls or registry.load_adapter(manifest.name)
+        if isinstance(adapter, ChoosesEnv):
+            path = Path(checkpoint.path) if checkpoint else None
+            expected = adapter.expected_env(path, request.preset, spec.backend)
+            if expected:
+                return _resolve(request, manifest, game, expected)
+    return spec
+
+
+def _resolve(request: Request, manifest: AgentManifest, game: str, expected: Mapping[str, Any]) -> EnvSpec:
+    defaults = {name: dict(fields) for name, fields in manifest.env_defaults.items()}
+    if expected:
+        merged = {name: {**fields, **expected} for name, fields in defaults.items()}
+        defaults = {"*": dict(expected), **merged}
+    return resolve_env(
+        game,
+        backend=request.env_backend,
+        protocol=request.protocol,
+        overrides=request.env_overrides,
+        defaults=defaults,
+    )
+
+
+def _absolute(reference: str) -> str:
+    path, _, name = reference.rpartition(":")
+    return f"{Path(path).resolve()}:{name}" if path.endswith(".py") else reference

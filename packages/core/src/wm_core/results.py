@@ -1,0 +1,155 @@
+"""From the store to the report. Nothing else is read, so a resumed, a parallel and a serial run agree."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from wm_core.metrics import aggregate, human_normalise, superhuman_count
+from wm_core.metrics.baselines import is_normalisable
+from wm_core.specs import (
+    Aggregate,
+    Cell,
+    Coverage,
+    EnvSpec,
+    EpisodeRecord,
+    GameResult,
+    Interval,
+    RunReport,
+    RunSpec,
+    SeedResult,
+)
+from wm_core.store import RunDirectory
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+
+def build_report(run: RunDirectory) -> RunReport:
+    """The report of what the run directory holds now."""
+    spec, episodes = run.spec, run.episodes()
+    games = tuple(_game(run, env, episodes) for env in spec.envs)
+    return RunReport(
+        agent=spec.agent,
+        untrained=spec.untrained,
+        trained_here=spec.train,
+        preset=spec.preset,
+        device=spec.device,
+        num_envs=spec.num_envs,
+        seeds_vary=_seeds_vary(spec),
+        spec_sha256=run.manifest.spec_sha256,
+        coverage=Coverage(
+            measured=sum(len(seed.episode_returns) for game in games for seed in game.seeds),
+            planned=sum(seed.planned for game in games for seed in game.seeds),
+        ),
+        games=games,
+        aggregate=games[0].aggregate if len(games) == 1 else _over_games(spec, games),
+        failures=tuple(run.failures()),
+        notes=tuple(_notes(run)),
+        provenance=run.manifest.provenance,
+        wall_time_s=round(sum(e.wall_time_s or 0.0 for cell in episodes.values() for e in cell.values()), 2),
+    )
+
+
+def _game(run: RunDirectory, env: EnvSpec, episodes: Mapping[Cell, Mapping[int, EpisodeRecord]]) -> GameResult:
+    spec = run.spec
+    seeds = []
+    for seed in spec.seeds:
+        cell = Cell(agent=spec.agent, game=env.id, seed=seed)
+        trained = run.trained(cell) if spec.train is not None else None
+        played = [record for _, record in sorted(episodes[cell].items())]
+        seeds.append(_seed(seed, played, spec.episodes, trained.checkpoint.sha256 if trained else None))
+    means = [seed.mean if len(seed.episode_returns) == seed.planned else None for seed in seeds]
+    complete = [mean for mean in means if mean is not None]
+    normalised = None
+    if complete and is_normalisable(env.id):
+        normalised = float(human_normalise(env.id, complete).mean())
+    return GameResult(
+        env=env,
+        checkpoint=spec.checkpoints.get(env.id),
+        seeds=tuple(seeds),
+        aggregate=_aggregate("return", means, {env.id: complete}, superhuman=None),
+        human_normalised=normalised,
+    )
+
+
+def _seed(seed: int, played: Sequence[EpisodeRecord], planned: int, checkpoint: str | None) -> SeedResult:
+    returns = [record.episode_return for record in played]
+    return SeedResult(
+        seed=seed,
+        planned=planned,
+        episode_returns=tuple(returns),
+        episode_lengths=tuple(record.length for record in played),
+        terminated=sum(bool(record.terminated) for record in played),
+        truncated=sum(bool(record.truncated) for record in played),
+        mean=statistics.fmean(returns) if returns else None,
+        std=statistics.stdev(returns) if len(returns) > 1 else None,
+        checkpoint_sha256=checkpoint,
+    )
+
+
+def _over_games(spec: RunSpec, games: Sequence[GameResult]) -> Aggregate:
+    """Statistics over games, on human-normalised scores; raw returns of several games do not mix."""
+    if not all(is_normalisable(game.env.id) for game in games):
+        return _aggregate("return", [None] * len(spec.seeds), {}, superhuman=None)
+    runs: dict[str, list[float]] = {}
+    by_seed: list[list[float | None]] = [[] for _ in spec.seeds]
+    for game in games:
+        for place, mean in enumerate(game.aggregate.per_seed_means):
+            score = None if mean is None else float(human_normalise(game.env.id, [mean])[0])
+            by_seed[place].append(score)
+            if score is not None:
+                runs.setdefault(game.env.id, []).append(score)
+    means = [statistics.fmean(s for s in scores if s is not None) if None not in scores else None for scores in by_seed]
+    whole = runs if len(runs) == len(games) else {}
+    return _aggregate("human-normalised", means, whole, superhuman=superhuman_count(whole) if whole else None)
+
+
+def _aggregate(
+    scale: Literal["return", "human-normalised"], means: Sequence[float | None], runs: Mapping[str, Sequence[float]], *, superhuman: int | None
+) -> Aggregate:
+    found: dict[str, Interval] = {}
+    if runs and all(runs.values()):
+        found = aggregate(runs, num_samples=RESAMPLES, level=LEVEL)
+    return Aggregate(
+        scale=scale,
+        per_seed_means=tuple(means),
+        mean=found.get("mean"),
+        median=found.get("median"),
+        iqm=found.get("iqm"),
+        optimality_gap=found.get("optimality_gap") if scale == "human-normalised" else None,
+        superhuman=superhuman,
+        num_seeds=len(means),
+        level=LEVEL,
+        resamples=RESAMPLES,
+    )
+
+
+def _seeds_vary(spec: RunSpec) -> str:
+    if spec.train is not None:
+        return "training and evaluation: each seed is a training run"
+    if spec.checkpoints:
+        return "evaluation only: all seeds measure one checkpoint, so intervals leave out the variance of training"
+    if spec.untrained:
+        return "the fresh weights and evaluation"
+    return "evaluation"
+
+
+def _notes(run: RunDirectory) -> list[str]:
+    first = run.manifest.provenance
+    notes = []
+    if len(run.spec.seeds) == 2:
+        notes.append("intervals from two runs are too narrow: two say little of the spread")
+    for session in run.sessions():
+        changed = sorted(
+            name
+            for name in {*first.packages, *session.packages}
+            if first.packages.get(name) != session.packages.get(name)
+        )
+        if changed:
+            versions = ", ".join(f"{n} {first.packages.get(n)} -> {session.packages.get(n)}" for n in changed)
+            notes.append(f"versions changed in mid-run: {versions}")
+        if (session.cpu, session.gpus) != (first.cpu, first.gpus):
+            notes.append(f"hardware changed in mid-run: {first.cpu} -> {session.cpu}")
+    return list(dict.fromkeys(notes))

@@ -1,0 +1,230 @@
+"""`BenchmarkRunner`: a request becomes cells, cells go to an executor, the store becomes the report."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wm_core import registry
+from wm_core.errors import UsageError
+from wm_core.hooks import Hooks
+from wm_core.plan import Request, plan
+from wm_core.protocols import CellJob, CellOutcome, Executor
+from wm_core.provenance import collect
+from wm_core.reporting import write_report
+from wm_core.results import build_report
+from wm_core.specs import Cell, EpisodeRecord, FailureRecord, Record, RunReport, RunSpec, TrainBudget
+from wm_core.status import CellStatus, read_status
+from wm_core.store import RunDirectory, cell_slug, parse
+
+_POLL_S = 0.2
+
+
+class Watcher:
+    """Hears of a run while it runs. Override what you need; all calls come from one thread."""
+
+    def started(self, run: RunDirectory, recorded: int) -> None:
+        """The run begins; `recorded` episodes are there from before."""
+
+    def record(self, record: Record) -> None:
+        """Something was recorded."""
+
+    def status(self, cell: Cell, status: CellStatus) -> None:
+        """What a cell is doing."""
+
+    def finished(self, report: RunReport, files: Sequence[Path]) -> None:
+        """The report is written."""
+
+    def closed(self) -> None:
+        """Nothing more will come, whether the run finished or not."""
+
+
+class BenchmarkRunner:
+    """Measures one agent.
+
+    >>> report = BenchmarkRunner(agent="random", out_dir="results/random").run(
+    ...     env_spec={"game": "wm/Catch-v0"}, seeds=[0, 1], num_episodes=5)
+    """
+
+    def __init__(
+        self,
+        adapter_cls: type | None = None,
+        *,
+        agent: str | None = None,
+        out_dir: str | Path,
+        workers: int = 1,
+        executor: str | None = None,
+        overwrite: bool = False,
+        watcher: Watcher | None = None,
+    ) -> None:
+        if (adapter_cls is None) == (agent is None):
+            raise UsageError("BenchmarkRunner takes either adapter_cls=... or agent='name'")
+        if workers < 1:
+            raise UsageError(f"{workers} workers were asked for; --workers must be 1 or more")
+        self.adapter_cls, self.agent = adapter_cls, agent
+        self.out_dir = Path(out_dir)
+        self.workers, self.overwrite = workers, overwrite
+        self.executor = executor or ("serial" if workers == 1 else "process")
+        registry.find("executors", self.executor)
+        self.watcher = watcher or Watcher()
+
+    def run(
+        self,
+        env_spec: Mapping[str, Any] | str,
+        seeds: Sequence[int] = (0,),
+        num_episodes: int = 100,
+        *,
+        checkpoint: str | Path | None = None,
+        preset: str | None = None,
+        train_epochs: int | None = None,
+        train_steps: int | None = None,
+        untrained: bool = False,
+        device: str | None = None,
+        num_envs: int = 8,
+    ) -> RunReport:
+        """Measure `num_episodes` a seed and write the report files into `out_dir`.
+
+        `env_spec` is a game id or a mapping with `game` and any of `backend`, `protocol` and EnvSpec's fields.
+        Called again with the same arguments it goes on where it was stopped.
+        """
+        fields = {"game": env_spec} if isinstance(env_spec, str) else dict(env_spec)
+        if "game" not in fields:
+            raise UsageError("env_spec needs a 'game', e.g. {'game': 'ALE/Pong-v5'}")
+        train = None
+        if train_epochs is not None or train_steps is not None:
+            train = TrainBudget(epochs=train_epochs, steps=train_steps)
+        return self.execute(
+            plan(
+                Request(
+                    agent=self.agent,
+                    adapter_cls=self.adapter_cls,
+                    games=[fields.pop("game")],
+                    env_backend=fields.pop("backend", None),
+                    protocol=fields.pop("protocol", None),
+                    env_overrides=fields,
+                    checkpoint=checkpoint,
+                    seeds=seeds,
+                    episodes=num_episodes,
+                    preset=preset,
+                    train=train,
+                    untrained=untrained,
+                    device=device,
+                    num_envs=num_envs,
+                )
+            )
+        )
+
+    def execute(self, spec: RunSpec) -> RunReport:
+        """Run a planned specification to its report. Ctrl-C leaves a report of what was measured, and is raised."""
+        if self.executor != "serial" and "<locals>" in spec.adapter:
+            raise UsageError(
+                f"{spec.adapter} is defined inside a function, where a worker cannot find it; "
+                "move it to a module, or use workers=1"
+            )
+        run = RunDirectory.create_or_resume(self.out_dir, spec, collect(spec), overwrite=self.overwrite)
+        with run.exclusive():
+            hooks = Hooks()
+            hooks.call("wm_run_started", run=spec, directory=run.path)
+            try:
+                with _Feed(run, hooks, self.watcher):
+                    self._run_cells(run, hooks)
+                return self._conclude(run, hooks)
+            except KeyboardInterrupt:
+                self._conclude(run, hooks)
+                raise
+            finally:
+                self.watcher.closed()
+
+    def _conclude(self, run: RunDirectory, hooks: Hooks) -> RunReport:
+        report = build_report(run)
+        files = write_report(report, run.path)
+        self.watcher.finished(report, files)
+        hooks.call("wm_run_finished", report=report, directory=run.path)
+        return report
+
+    def _run_cells(self, run: RunDirectory, hooks: Hooks) -> None:
+        episodes = run.episodes()
+        jobs = [
+            CellJob(run_dir=str(run.path.absolute()), spec=run.spec, cell=cell)
+            for cell in run.spec.cells()
+            if len(episodes[cell]) < run.spec.episodes
+        ]
+        if not jobs:
+            return
+        executor: Executor = registry.load("executors", self.executor)(workers=self.workers)
+        for outcome in executor.map(jobs):
+            _record_silent_death(run, outcome)
+            failures = [failure for failure in run.failures() if failure.cell == outcome.cell]
+            hooks.call("wm_cell_finished", cell=outcome.cell, failures=failures)
+
+
+def exit_code(report: RunReport) -> int:
+    """0: all measured. 2: nothing was, and every failure was a wrong input. 1: otherwise."""
+    if report.coverage.complete:
+        return 0
+    inputs = bool(report.failures) and all(failure.exit_code == 2 for failure in report.failures)
+    return 2 if inputs and report.coverage.measured == 0 else 1
+
+
+def _record_silent_death(run: RunDirectory, outcome: CellOutcome) -> None:
+    """A worker that died without a word (killed, out of memory) gets its failure written for it."""
+    if outcome.exit_code == 0 or any(failure.cell == outcome.cell for failure in run.failures()):
+        return
+    how = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
+    tail = outcome.stderr_tail.strip().splitlines()
+    message = f"the worker ended by {how}" + (f": {tail[-1]}" if tail else "")
+    run.append(FailureRecord(cell=outcome.cell, error="WorkerDied", message=message))
+
+
+class _Feed:
+    """Reads the store while cells run and passes on what is new, so that all executors look alike."""
+
+    def __init__(self, run: RunDirectory, hooks: Hooks, watcher: Watcher) -> None:
+        self.run, self.hooks, self.watcher = run, hooks, watcher
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="wmbench-feed", daemon=True)
+        self._offset = 0
+        self._status = {cell: run.path / "cells" / f"{cell_slug(cell)}.status.json" for cell in run.spec.cells()}
+        self._begun: set[Cell] = set()
+        self._error: Exception | None = None
+
+    def __enter__(self) -> None:
+        for file in self._status.values():
+            file.unlink(missing_ok=True)
+        data, self._offset = self.run.read_from(0)
+        recorded = sum(isinstance(record, EpisodeRecord) for record in parse(data, self.run.path))
+        self.watcher.started(self.run, recorded)
+        self._thread.start()
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self._error is None:
+            self._poll()
+        elif kind is None:
+            raise self._error
+
+    def _loop(self) -> None:
+        while not self._stop.wait(_POLL_S):
+            try:
+                self._poll()
+            except Exception as error:  # noqa: BLE001 - raised again in the thread that measures, when it is done
+                self._error = error
+                return
+
+    def _poll(self) -> None:
+        for cell, file in self._status.items():
+            status = read_status(file)
+            if status is None:
+                continue
+            if cell not in self._begun:
+                self._begun.add(cell)
+                self.hooks.call("wm_cell_started", cell=cell)
+            self.watcher.status(cell, status)
+        data, self._offset = self.run.read_from(self._offset)
+        for record in parse(data, self.run.path):
+            self.watcher.record(record)
+            if isinstance(record, EpisodeRecord):
+                self.hooks.call("wm_episode_finished", record=record)

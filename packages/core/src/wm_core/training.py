@@ -1,0 +1,70 @@
+"""Train one agent in one environment, outside a benchmark: what `wmbench train` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from wm_core import registry
+from wm_core.envs.vector import make_vector
+from wm_core.errors import UsageError
+from wm_core.plan import Request, plan
+from wm_core.protocols import AdapterContext, Trainable, TrainProgress, TrainRequest
+from wm_core.specs import TrainBudget
+
+
+def train(
+    agent: str,
+    game: str,
+    *,
+    budget: TrainBudget,
+    directory: Path,
+    seed: int = 0,
+    preset: str | None = None,
+    device: str | None = None,
+    env_backend: str | None = None,
+    protocol: str | None = None,
+    env_overrides: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    num_envs: int = 1,
+    on_progress: Callable[[TrainProgress], None] = lambda progress: None,
+) -> Path:
+    """Train, or go on with the training in `directory`; the checkpoint's path.
+
+    Raises `UsageError` when the agent cannot be trained, and whatever the agent's training raises.
+    """
+    spec = plan(
+        Request(
+            agent=agent,
+            games=[game],
+            env_backend=env_backend,
+            protocol=protocol,
+            env_overrides=env_overrides or {},
+            seeds=[seed],
+            episodes=max(1, num_envs),
+            preset=preset,
+            train=budget,
+            device=device,
+            num_envs=num_envs,
+        )
+    )
+    env = spec.envs[0]
+    with closing(make_vector(env, 1)) as envs:
+        context = AdapterContext(
+            env=env,
+            observation_space=envs.single_observation_space,
+            action_space=envs.single_action_space,
+            seed=seed,
+            device=spec.device,
+            preset=preset,
+            num_envs=num_envs,
+        )
+    adapter = registry.load_adapter(agent)(context)
+    if not isinstance(adapter, Trainable):
+        raise UsageError(f"{agent} offers training, but its adapter has no train(); report this to its authors")
+    directory.mkdir(parents=True, exist_ok=True)
+    return adapter.train(
+        TrainRequest(budget=budget, directory=directory, overrides=dict(settings or {}), on_progress=on_progress)
+    )
