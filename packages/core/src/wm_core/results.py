@@ -107,7 +107,11 @@ def _over_games(spec: RunSpec, games: Sequence[GameResult]) -> Aggregate:
 
 
 def _aggregate(
-    scale: Literal["return", "human-normalised"], means: Sequence[float | None], runs: Mapping[str, Sequence[float]], *, superhuman: int | None
+    scale: Literal["return", "human-normalised"],
+    means: Sequence[float | None],
+    runs: Mapping[str, Sequence[float]],
+    *,
+    superhuman: int | None,
 ) -> Aggregate:
     found: dict[str, Interval] = {}
     if runs and all(runs.values()):

@@ -42,7 +42,7 @@ class AgentManifest(Spec):
     api_version: int = API_VERSION
     summary: str = ""
     paper: str = Field("", description="Where the agent is described, e.g. 'arXiv:2209.00588'")
-    presets: tuple[str, ...] = ()
+    presets: tuple[str, ...] = Field((), description="Names of configurations, the cheapest first")
     capabilities: tuple[Capability, ...] = ("evaluate",)
     needs_checkpoint: bool = Field(True, description="False for agents without weights, like 'random'")
     devices: tuple[str, ...] = Field(("cpu",), description="Kinds of device it runs on: 'cpu', 'cuda', 'mps'")

@@ -6,6 +6,7 @@ import random
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ WEIGHTS = [
     ("RaisesValueError", "check_random_bytes_are_refused", "raised UnicodeDecodeError"),
     ("AcceptsHalf", "check_truncated_checkpoint_is_refused", "the first half of a checkpoint was accepted"),
     ("LoadsNothing", "check_weights_decide_the_actions", "built with the context seeds 0 and 1"),
-    ("Unpickles", "check_pickles_are_not_executed", "the code in a foreign pickle ran"),
+    ("Unpickles", "check_pickles_are_not_executed", "the code in a foreign pickle ran, before CheckpointError"),
 ]
 TRAINING = [
     ("TrainsElsewhere", "check_training_leaves_a_checkpoint", "write everything under request.directory"),
@@ -211,6 +212,15 @@ def test_a_subclass_may_replace_a_test() -> None:
             return "mine"
 
     assert TestMine().test_actions_lie_in_the_space() == "mine"
+
+
+def test_torchs_global_state_is_watched_where_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = iter(range(1000))
+    torch = SimpleNamespace(get_rng_state=lambda: SimpleNamespace(numpy=lambda: np.array([next(draws)])))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    found = faults(manifest("Sound"))
+    assert "the global state of torch had changed" in found.pop("check_global_random_state_is_left_alone")
+    assert found == {}
 
 
 def test_the_kit_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,6 @@ def make(spec: Any) -> Any:
     return AtariBackend().make(spec)
 
 
-def first(space: Any) -> Any:
-    return space.ale.getMinimalActionSet()
-
-
 def shrink(frame: Any, size: tuple[int, int] | None, filter_: str) -> Any:
     """Resizing, straight from the libraries."""
     if size is None:
@@ -82,8 +78,8 @@ def test_a_whole_game_is_what_the_raw_frames_give(
 
 
 def test_a_game_that_ends_inside_a_skip_shows_its_own_last_frame(atari: Any, emulator: Any) -> None:
-    ends = set()
-    for seed in range(6):
+    ends, changed = set(), False
+    for seed in (3, 6):
         env = make(atari("BreakoutNoFrameskip-v4", frame_skip=4, max_pool="before_resize"))
         ale, rng = emulator("breakout", seed), np.random.default_rng(seed)
         env.reset(seed=seed)
@@ -99,9 +95,9 @@ def test_a_game_that_ends_inside_a_skip_shows_its_own_last_frame(atari: Any, emu
         ends.add(len(frames))
         expected = np.maximum(*frames[-2:]) if len(frames) == 4 else frames[-1]
         assert np.array_equal(observation, expected)
-        if len(frames) == 1:
-            assert not np.array_equal(observation, before)
+        changed |= len(frames) < 4 and not np.array_equal(observation, before)
     assert len(ends) > 1, "games were to end at different frames of a skip"
+    assert changed, "the last frame was to differ from the one before the skip"
 
 
 def test_v4_ids_hold_an_action_for_two_three_or_four_frames(atari: Any) -> None:
@@ -112,10 +108,10 @@ def test_v4_ids_hold_an_action_for_two_three_or_four_frames(atari: Any) -> None:
 
 def test_v0_ids_are_sticky_and_v4_ids_are_not(atari: Any, random_actions: Any) -> None:
     def screens(game: str, seed: int) -> Any:
-        env = make(atari(game, max_frames=None))
+        env = make(atari(game, image_size=(42, 32)))
         env.reset(seed=seed)
         actions = random_actions(6, 1)
-        return np.array([env.step(next(actions))[0] for _ in range(150)])
+        return np.array([env.step(next(actions))[0] for _ in range(100)])
 
     assert np.array_equal(screens("PongNoFrameskip-v4", 1), screens("PongNoFrameskip-v4", 2))
     assert not np.array_equal(screens("PongNoFrameskip-v0", 1), screens("PongNoFrameskip-v0", 2))
@@ -131,14 +127,14 @@ def test_the_time_limit_counts_raw_frames_and_truncates(atari: Any) -> None:
 
 
 def test_no_op_starts_are_one_to_noop_max_raw_frames(atari: Any, emulator: Any) -> None:
-    env = make(atari("ALE/Pong-v5", noop_max=3, sticky_actions=0.0))
+    env = make(atari("ALE/Pong-v5", noop_max=2, sticky_actions=0.0))
     counts = []
-    for seed in range(16):
+    for seed in range(10):
         observation, info = env.reset(seed=seed)
         counts.append(env.unwrapped.ale.getEpisodeFrameNumber())
         assert info["frames"] == 0
-    assert set(counts) == {1, 2, 3}
-    ale = emulator("pong", 15)
+    assert set(counts) == {1, 2}
+    ale = emulator("pong", 9)
     for _ in range(counts[-1]):
         ale.act(Action.NOOP)
     assert np.array_equal(observation, ale.getScreenRGB())
@@ -164,7 +160,7 @@ def test_clipped_rewards_are_the_sign_of_the_sum(atari: Any, random_actions: Any
     plain, clipped = make(atari("ALE/MsPacman-v5")), make(atari("ALE/MsPacman-v5", clip_rewards=True))
     plain.reset(seed=0)
     clipped.reset(seed=0)
-    pairs = [(plain.step(a)[1], clipped.step(a)[1]) for a, _ in zip(random_actions(9, 0), range(150), strict=False)]
+    pairs = [(plain.step(a)[1], clipped.step(a)[1]) for a, _ in zip(random_actions(9, 0), range(100), strict=False)]
     assert {reward for reward, _ in pairs} >= {0.0, 10.0}
     assert all(shown == np.sign(reward) for reward, shown in pairs)
 
@@ -257,17 +253,21 @@ def test_the_time_limit_runs_through_all_lives(atari: Any, random_actions: Any) 
     assert info["frames"] == 300
 
 
-@pytest.mark.parametrize("game", ["Freeway", "Hero", "Krull"])
-def test_an_episode_does_not_depend_on_the_one_before(game: str, atari: Any, random_actions: Any) -> None:
-    env = make(atari(f"ALE/{game}-v5", image_size=(20, 20), frame_skip=1))
+@pytest.mark.parametrize("sticky", [0.0, 0.25])
+@pytest.mark.parametrize("game", ["Freeway", "Krull"])
+def test_an_episode_does_not_depend_on_the_one_before(
+    game: str, sticky: float, atari: Any, random_actions: Any
+) -> None:
+    spec = atari(f"ALE/{game}-v5", image_size=(20, 20), frame_skip=1, sticky_actions=sticky)
 
-    def episode(steps: int) -> Any:
-        first_, _ = env.reset(seed=7)
+    def episode(env: Any) -> Any:
+        begun, _ = env.reset(seed=7)
         actions = random_actions(int(env.action_space.n), 0)
-        return np.array([first_, *(env.step(next(actions))[0] for _ in range(steps))])
+        return np.array([begun, *(env.step(next(actions))[0] for _ in range(80))])
 
-    once = episode(200)
-    assert np.array_equal(once, episode(200))
+    played = make(spec)
+    episode(played)
+    assert np.array_equal(episode(played), episode(make(spec)))
 
 
 def test_a_mode_changes_the_game(atari: Any) -> None:

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 from wm_core.envs.atari import AtariBackend
-from wm_core.envs.atari_cartridge import cartridge
+from wm_core.envs.atari_cartridge import rom_of
 from wm_core.envs.atari_ids import atari_ids, game_of, resolve_atari
 from wm_core.envs.games import ATARI_100K
 from wm_core.envs.unknown import UnknownGame
@@ -79,7 +79,7 @@ def test_an_id_that_resembles_nothing_says_where_to_look() -> None:
 
 def test_the_game_is_read_from_any_id() -> None:
     assert {game_of(f"{id_}") for id_ in ("ALE/UpNDown-v5", "UpNDown-v0", "UpNDownNoFrameskip-v4")} == {"UpNDown"}
-    assert cartridge("UpNDown-v0").name == "up_n_down"
+    assert rom_of("UpNDown-v0") == "up_n_down"
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ class LiveWatcher(_Counting):
     def record(self, record: Record) -> None:
         super().record(record)
         if isinstance(record, FailureRecord):
-            self.console.print(Text(f"failed: {record.cell}: {record.message}", style="red"))
+            self.console.print(Text(_failed(record), style="red"))
         self._refresh()
 
     def status(self, cell: Cell, status: CellStatus) -> None:
@@ -172,8 +172,6 @@ class PlainWatcher(_Counting):
 
     def record(self, record: Record) -> None:
         super().record(record)
-        if isinstance(record, FailureRecord):
-            click.echo(f"failed: {record.cell}: {record.message}", err=True)
         self._line()
 
     def status(self, cell: Cell, status: CellStatus) -> None:
@@ -192,13 +190,17 @@ class PlainWatcher(_Counting):
 def _conclude(report: RunReport, files: Sequence[Path]) -> None:
     Console().print(render_table(report))
     for failure in report.failures:
-        which = "" if failure.episode is None else f", episode {failure.episode}"
-        click.echo(f"failed: {failure.cell}{which}: {failure.message}", err=True)
+        click.echo(_failed(failure), err=True)
     if not report.coverage.complete:
         click.echo(f"episodes {report.coverage}: the same command measures what is missing", err=True)
     for note in report.notes:
         click.echo(f"note: {note}", err=True)
     click.echo("results: " + "  ".join(str(file) for file in files))
+
+
+def _failed(failure: FailureRecord) -> str:
+    which = "" if failure.episode is None else f", episode {failure.episode}"
+    return f"failed: {failure.cell}{which}: {failure.message}"
 
 
 def _duration(seconds: float) -> str:

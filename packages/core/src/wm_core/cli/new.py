@@ -14,10 +14,14 @@ import click
 from wm_core import registry
 from wm_core.errors import PluginError, UsageError
 
+_LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 _directory = click.option(
-    "--directory", type=click.Path(path_type=Path), default=None, help="Where to write it.  [default: named after it]"
+    "--directory",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where to write it.  [default: named like the distribution]",
 )
 
 
@@ -63,10 +67,10 @@ def _write(kind: Literal["agent", "env"], name: str, directory: Path | None, fir
 def _check_name(name: str) -> None:
     if keyword.iskeyword(name):
         raise UsageError(f"'{name}' is a word of Python's own; choose another name")
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise UsageError(
-            f"'{name}' is no plugin name: expected lower-case letters and digits, joined by single hyphens, "
-            "with a letter first, e.g. my-agent"
+            f"'{name}' is no plugin name: expected up to {_LONGEST_NAME} lower-case letters and digits, joined by "
+            "single hyphens, with a letter first, e.g. my-agent"
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import ale_py
 import gymnasium
 import numpy as np
-from ale_py import ALEInterface
+from ale_py import ALEInterface, ALEState
 from gymnasium.spaces import Box, Discrete
 
 from wm_core.envs.atari_cartridge import cartridge, emulator_seed
@@ -23,9 +23,9 @@ from wm_core.specs import EnvSpec
 class AtariGame(gymnasium.Env[Frame, int]):
     """Observations are uint8, `(H, W, 3)` RGB or `(H, W, 1)` gray (the emulator's own gray palette).
 
-    `reset` loads the game anew each time, since many games carry state over the console's reset switch. Then, in
-    this order: FIRE for one frame (`fire_on_reset`, where the action set has it), and 1 to `noop_max` no-op frames,
-    uniformly. The time limit counts the frames after those. `info` holds `lives` and `frames`, the frames so far.
+    `reset` switches the console off and on. Then, in this order: FIRE for one frame (`fire_on_reset`, where the
+    action set has it), and 1 to `noop_max` no-op frames, uniformly. The time limit counts the frames after those.
+    `info` holds `lives` and `frames`, the frames so far.
 
     With `life_loss_ends_episode`, an agent's step after which fewer lives are left, but at least one, terminates the
     episode. The next `reset` then goes on with the same game: one no-op step of the agent, FIRE before it if asked
@@ -49,6 +49,7 @@ class AtariGame(gymnasium.Env[Frame, int]):
         height, width = spec.image_size or game.screen
         self.observation_space = Box(0, 255, (height, width, 1 if spec.observation == "gray" else 3), np.uint8)
         self.action_space: Any = Discrete(len(self._actions))
+        self._switched_on: ALEState | None = None
         self._started = False
         self._over = True
         self._goes_on = False
@@ -66,7 +67,7 @@ class AtariGame(gymnasium.Env[Frame, int]):
                 self._over = self._goes_on = False
                 return observation, info
         super().reset(seed=seed)
-        self._load(emulator_seed(int(self.np_random.integers(2**31)) if seed is None else seed))
+        self._begin(int(self.np_random.integers(2**31)) if seed is None else seed)
         if self._fires:
             self.ale.act(ale_py.Action.FIRE)
         if self._spec.noop_max:
@@ -131,13 +132,20 @@ class AtariGame(gymnasium.Env[Frame, int]):
     def _info(self) -> dict[str, Any]:
         return {"lives": self._lives, "frames": self._frames}
 
-    def _load(self, seed: int) -> None:
-        self.ale.setInt("random_seed", seed)
-        self.ale.loadROM(self._rom)
-        if "mode" in self._spec.options:
-            self.ale.setMode(self._spec.options["mode"])
-        if "difficulty" in self._spec.options:
-            self.ale.setDifficulty(self._spec.options["difficulty"])
+    def _begin(self, seed: int) -> None:
+        """Begin a game as on a console just switched on; many games carry state over its reset switch."""
+        if self._switched_on is not None:
+            self.ale.restoreState(self._switched_on)
+        else:
+            self.ale.setInt("random_seed", emulator_seed(seed))
+            self.ale.loadROM(self._rom)
+            options = self._spec.options
+            if "mode" in options:
+                self.ale.setMode(options["mode"])
+            if "difficulty" in options:
+                self.ale.setDifficulty(options["difficulty"])
+            if not options and self._spec.sticky_actions == 0:  # then nothing in the emulator is random
+                self._switched_on = self.ale.cloneState(include_rng=True)
         self.ale.reset_game()
 
     def _wait_one_frame(self) -> None:

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from wm_core.envs.atari_cartridge import cartridge, emulator_seed
+from wm_core.envs.atari_cartridge import cartridge, emulator_seed, rom_of
 from wm_core.specs import EnvSpec
 
 _UNLIMITED = 2**31 - 1
@@ -34,11 +34,10 @@ class AtariLanes(VectorEnv[Any, Any, Any]):
     def __init__(self, spec: EnvSpec, num_envs: int) -> None:
         assert isinstance(spec.frame_skip, int), "ALE's vector environment holds actions for a fixed number of frames"
         self._spec = spec
-        game = cartridge(spec.id)
-        self._fires = game.fires_on_reset(spec)
-        height, width = spec.image_size or game.screen
+        self._fires = spec.fire_on_reset and cartridge(spec.id).fires_on_reset(spec)
+        height, width = spec.image_size or cartridge(spec.id).screen
         self._envs = AtariVectorEnv(
-            game.name,
+            rom_of(spec.id),
             num_envs,
             batch_size=num_envs,
             num_threads=min(num_envs, _usable_cpus()),
@@ -70,7 +69,8 @@ class AtariLanes(VectorEnv[Any, Any, Any]):
         self.single_action_space = self._envs.single_action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._actions = len(game.actions(spec))
+        actions: Any = self._envs.single_action_space
+        self._actions = int(actions.n)
         self._start_frames = np.zeros(num_envs, np.int64)
 
     def reset(

@@ -66,7 +66,7 @@ class GymnasiumBackend:
         registered = _registered(spec.id)
         try:
             # A limit of -1 leaves out the registered one: `max_frames` stands in its place.
-            env = gymnasium.make(registered, render_mode=_render_mode(registered), max_episode_steps=-1, **spec.options)
+            env = gymnasium.make(registered, max_episode_steps=-1, **_rendering(registered), **spec.options)
             return preprocess(env, spec)
         except (DependencyNotInstalled, ImportError) as error:
             raise UsageError(_missing(spec.id, registered, error)) from error
@@ -97,14 +97,14 @@ def _registered(game: str) -> gymnasium.envs.registration.EnvSpec:
         raise UnknownGame(f"Gymnasium knows no '{game}'; {hint}") from error
 
 
-def _render_mode(registered: gymnasium.envs.registration.EnvSpec) -> str | None:
-    """'rgb_array' where the environment has it."""
+def _rendering(registered: gymnasium.envs.registration.EnvSpec) -> dict[str, Any]:
+    """The argument that makes an environment render arrays, where it can."""
     creator: Any = registered.entry_point
     if isinstance(creator, str):
         creator = gymnasium.envs.registration.load_env_creator(creator)
     metadata = getattr(creator, "metadata", None)
     modes = metadata.get("render_modes", ()) if isinstance(metadata, Mapping) else ()
-    return "rgb_array" if "rgb_array" in modes else None
+    return {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
 
 
 def _missing(env_id: str, registered: gymnasium.envs.registration.EnvSpec, error: BaseException) -> str:

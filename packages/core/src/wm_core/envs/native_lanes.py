@@ -98,11 +98,10 @@ class NativeLanes(LaneEnvs):
 
 
 def _held(new: Any, old: Any, held: NDArray[np.bool_]) -> Any:
-    """`new`, but `old` in the held lanes."""
+    """`new`, with `old` written over its held lanes."""
     if isinstance(new, Mapping):
         return {key: _held(value, old[key], held) for key, value in new.items()}
     if isinstance(new, tuple):
         return tuple(_held(value, before, held) for value, before in zip(new, old, strict=True))
-    if not held.any():
-        return new
-    return np.where(held.reshape(-1, *(1,) * (new.ndim - 1)), old, new)
+    new[held] = old[held]
+    return new

@@ -69,7 +69,7 @@ class LaneEnvs(ABC):
         """One step of every lane that has not ended; `actions` is a batch of the action space.
 
         Raises `EnvironmentFailure`, with the lane where it is known, when an environment raises or returns
-        something that is not a step.
+        something that is not a step. After that, reset all lanes before going on.
         """
 
     @abstractmethod

@@ -28,18 +28,20 @@ def check_random_bytes_are_refused(agent: AgentUnderTest) -> None:
 
 
 def check_pickles_are_not_executed(agent: AgentUnderTest) -> None:
-    """A pickle from a stranger is refused, and its code does not run."""
+    """The code in a stranger's pickle does not run."""
     planted = agent.directory / "planted"
     path = agent.directory / "pickle.pt"
     path.write_bytes(pickle.dumps(_Planting(planted)))
     try:
-        _require_refusal(agent, path, "a foreign pickle")
-    finally:
-        ran = planted.exists()
+        agent.fresh().load_checkpoint(path)
+    except Exception as error:  # noqa: BLE001 - only what ran is judged here
+        seen = f"the code in a foreign pickle ran, before {type(error).__name__} was raised"
+    else:
+        seen = "the code in a foreign pickle ran, and the file was accepted"
     require(
-        not ran,
+        not planted.exists(),
         rule="loading a checkpoint never executes what a pickle says",
-        seen="the code in a foreign pickle ran",
+        seen=seen,
         mend="load with safetensors, torch.load(weights_only=True) or np.load(allow_pickle=False)",
     )
 
