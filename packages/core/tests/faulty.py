@@ -89,6 +89,21 @@ class Suicidal(RandomPolicy):
         os.kill(os.getpid(), 9)
 
 
+class Exits(RandomPolicy):
+    """Its author meant to stop a script."""
+
+    def act(self, observations: Any) -> Any:
+        raise SystemExit(3)
+
+
+class Prints(RandomPolicy):
+    """Talks on standard output."""
+
+    def act(self, observations: Any) -> Any:
+        print("thinking")
+        return super().act(observations)
+
+
 class Learner(RandomPolicy):
     """Training writes a file; the weights are its content."""
 
@@ -170,6 +185,8 @@ RAISES = _agent(Raises)
 ACTS_OUTSIDE = _agent(ActsOutside)
 SLOW = _agent(Slow)
 SUICIDAL = _agent(Suicidal)
+EXITS = _agent(Exits)
+PRINTS = _agent(Prints)
 LEARNER = _agent(Learner, needs_checkpoint=True, capabilities=("evaluate", "train"))
 WANTS_32 = _agent(Wants32, needs_checkpoint=True, capabilities=("evaluate", "train"))
 FAULTY_ENVS = EnvManifest(name="faulty", backend=f"{Path(__file__).resolve()}:CrashingBackend", patterns=("faulty/*",))

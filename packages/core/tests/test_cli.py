@@ -66,6 +66,12 @@ def test_json_gives_one_event_a_line_from_start_to_end(tmp_path: Path) -> None:
     assert [e["event"] for e in events].count("episode") == 3
 
 
+def test_an_agent_that_prints_does_not_disturb_the_events(tmp_path: Path, faulty: str) -> None:
+    done = wmbench("run", "-a", "prints", "--plugin", f"{faulty}:PRINTS", "-n", 1, "--json", "--out-dir", tmp_path)
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()][-1] == "finished"
+    assert "thinking" in done.stderr
+
+
 def test_a_dry_run_prints_the_whole_plan_and_writes_nothing(tmp_path: Path) -> None:
     done = wmbench("run", "-a", "random", "-g", "Pong-v5", "--dry-run", "--seeds", "0,4", cwd=tmp_path)
     assert "ALE/Pong-v5 (asked for: Pong-v5)" in done.stdout

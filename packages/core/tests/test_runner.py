@@ -76,6 +76,7 @@ def test_an_adapter_with_an_evaluate_of_its_own_is_measured_by_it(tmp_path: Path
         ("RETURNS_MORE", 0, "returned 5 episodes"),
         ("RAISES", 0, "act() raised RuntimeError: the policy broke over two lines"),
         ("ACTS_OUTSIDE", 0, "the action 99"),
+        ("EXITS", 0, "SystemExit: 3"),
     ],
 )
 def test_an_agent_that_goes_wrong_is_measured_in_part(

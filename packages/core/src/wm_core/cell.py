@@ -58,11 +58,11 @@ def run_cell(job: CellJob) -> int:
         return _CellRun(run, job).measure()
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001 - a stranger's agent may raise anything; it becomes a record
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's agent may raise anything; it becomes a record
         return _record_failure(run, job, error)
 
 
-def _record_failure(run: RunDirectory, job: CellJob, error: Exception) -> int:
+def _record_failure(run: RunDirectory, job: CellJob, error: Exception | SystemExit) -> int:
     if os.environ.get("WMBENCH_DEBUG"):
         traceback.print_exc()
     exit_code = error.exit_code if isinstance(error, WMBenchError) else 1

@@ -53,7 +53,7 @@ def test_an_id_finds_its_backend(game: str, id_: str, backend: str) -> None:
 
 
 def test_a_backend_can_be_named() -> None:
-    assert resolve_env("wm/Catch-v0", backend="gymnasium").backend == "gymnasium"
+    assert resolve_env("wm_core.envs.catch_env:wm/Catch-v0", backend="gymnasium").backend == "gymnasium"
     with pytest.raises(PluginError, match="nope"):
         resolve_env("wm/Catch-v0", backend="nope")
 

@@ -31,10 +31,13 @@ def choose_watcher(as_json: bool) -> Watcher:
 
 
 class JsonWatcher(Watcher):
-    """One JSON event a line on standard output."""
+    """One JSON event a line on what is standard output now, whatever an agent prints later."""
+
+    def __init__(self) -> None:
+        self._output = sys.stdout
 
     def _emit(self, event: str, **fields: Any) -> None:
-        click.echo(json.dumps({"event": event, **fields}))
+        click.echo(json.dumps({"event": event, **fields}), file=self._output)
 
     def started(self, run: RunDirectory, recorded: int) -> None:
         """`started`: the specification, and how much of it is there already."""

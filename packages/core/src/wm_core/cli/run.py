@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import click
@@ -162,7 +163,8 @@ def _measure(
             overwrite=overwrite,
             watcher=choose_watcher(as_json),
         )
-        reports.append(runner.execute(spec))
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():
+            reports.append(runner.execute(spec))
     if len(reports) > 1:
         files = write_combined(reports, root)
         if not as_json:
