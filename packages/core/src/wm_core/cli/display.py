@@ -196,8 +196,6 @@ def _conclude(report: RunReport, files: Sequence[Path]) -> None:
         click.echo(_failed(failure), err=True)
     if not report.coverage.complete:
         click.echo(f"episodes {report.coverage}: the same command measures what is missing", err=True)
-    for note in report.notes:
-        click.echo(f"note: {note}", err=True)
     click.echo("results: " + "  ".join(str(file) for file in files))
 
 
