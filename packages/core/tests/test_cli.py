@@ -46,7 +46,7 @@ def test_every_command_has_help() -> None:
 def test_a_run_prints_a_table_and_says_where_the_results_are(tmp_path: Path) -> None:
     done = wmbench("run", "-a", "random", "-n", 5, "--seeds", 2, "--out_dir", tmp_path / "out")
     assert "Catch" in done.stdout
-    assert "benchmark_results.json" in done.stdout
+    assert "benchmark_results.{json,csv,md,tex}" in done.stdout
     assert (tmp_path / "out" / "benchmark_results.tex").exists()
 
 

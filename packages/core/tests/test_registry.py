@@ -129,9 +129,9 @@ def test_a_file_gives_its_manifest(tmp_path: Path) -> None:
     ("reference", "message"),
     [
         ("{file}:NOTHING", "has no attribute"),
-        ("{file}:NUMBER", "expected an AgentManifest or EnvManifest"),
+        ("{file}:NUMBER", "is a int; name an AgentManifest or EnvManifest"),
         ("{file}.gone.py:IT", "no file"),
-        ("{file}", "expected 'module:Class'"),
+        ("{file}", "expected 'module:NAME' or 'file.py:NAME'"),
     ],
 )
 def test_a_wrong_file_reference_says_why(tmp_path: Path, reference: str, message: str) -> None:

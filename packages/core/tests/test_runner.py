@@ -184,7 +184,7 @@ def test_a_checkpoint_of_another_kind_ends_with_the_code_for_wrong_input(faulty:
 
 
 def test_no_checkpoint_names_the_ways_out(faulty: str) -> None:
-    with pytest.raises(UsageError, match=r"evaluates needs a checkpoint: give -c PATH, or --untrained"):
+    with pytest.raises(UsageError, match=r"evaluates needs a checkpoint: give -c PATH .*, or --untrained"):
         plan(needs(faulty))
 
 

@@ -165,7 +165,7 @@ def _weights(request: Request, manifest: AgentManifest, games: Sequence[str]) ->
         return {}
     if manifest.demo is not None and manifest.demo.checkpoint is not None and not request.games:
         return {games[0]: file_checkpoint(_bundled(manifest))}
-    ways = ["-c PATH"]
+    ways = ["-c PATH (with several agents: --checkpoint-map NAME=PATH)"]
     if "train" in manifest.capabilities:
         ways.append("--train-epochs N or --train-steps N to train first")
     ways.append("--untrained to measure fresh weights (every output will say so)")

@@ -67,14 +67,15 @@ def _packages(spec: RunSpec) -> dict[str, str]:
         for name in names & set(registry.names(kind)):
             owners.add(registry.find(kind, name).source.split(" ")[0])
     wanted = {*_ALWAYS, *owners}
-    for owner in owners:
+    for owner in owners - {"wm-core"}:
         wanted |= _direct_requirements(owner)
     return {name: found for name in sorted(wanted) if (found := _version(name)) is not None}
 
 
 def _direct_requirements(distribution: str) -> set[str]:
     try:
-        return {Requirement(line).name.lower() for line in requires(distribution) or ()}
+        found = [Requirement(line) for line in requires(distribution) or ()]
+        return {r.name.lower() for r in found if r.marker is None or r.marker.evaluate({"extra": ""})}
     except PackageNotFoundError:
         return set()
 

@@ -138,7 +138,7 @@ def load_class(reference: str, source: str) -> Any:
     """Import 'module:Class' on behalf of the plugin `source`; 'file.py:Class' is imported from the file."""
     module_name, _, attribute = reference.rpartition(":")
     if not module_name or not attribute:
-        raise PluginError(f"{source} names '{reference}'; expected 'module:Class'")
+        raise PluginError(f"{source} names '{reference}'; expected 'module:NAME' or 'file.py:NAME'")
     try:
         module = _import_file(Path(module_name)) if module_name.endswith(".py") else import_module(module_name)
         target: Any = module
@@ -168,9 +168,8 @@ def load_file(reference: str) -> Plugin:
 
     loaded = load_class(reference, "--plugin")
     if not isinstance(loaded, AgentManifest | EnvManifest):
-        raise PluginError(
-            f"--plugin {reference} is a {type(loaded).__name__}; expected an AgentManifest or EnvManifest"
-        )
+        kind_of = "class" if isinstance(loaded, type) else type(loaded).__name__
+        raise PluginError(f"--plugin {reference} is a {kind_of}; name an AgentManifest or EnvManifest in that file")
     kind: Kind = "agents" if isinstance(loaded, AgentManifest) else "envs"
     register(
         _checked(Plugin(kind, loaded.name, reference, reference, lambda: loaded), loaded),

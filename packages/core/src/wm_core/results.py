@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from wm_core.metrics import aggregate, human_normalise, superhuman_count
-from wm_core.metrics.baselines import is_normalisable
+from wm_core.metrics.baselines import has_baselines, is_normalisable
 from wm_core.specs import (
     Aggregate,
     Cell,
@@ -46,7 +46,7 @@ def build_report(run: RunDirectory) -> RunReport:
         games=games,
         aggregate=games[0].aggregate if len(games) == 1 else _over_games(spec, games),
         failures=tuple(run.failures()),
-        notes=tuple(_notes(run)),
+        notes=(*_statistical_notes(games), *_notes(run)),
         provenance=run.manifest.provenance,
         wall_time_s=round(sum(e.wall_time_s or 0.0 for cell in episodes.values() for e in cell.values()), 2),
     )
@@ -63,7 +63,7 @@ def _game(run: RunDirectory, env: EnvSpec, episodes: Mapping[Cell, Mapping[int, 
     means = [seed.mean if len(seed.episode_returns) == seed.planned else None for seed in seeds]
     complete = [mean for mean in means if mean is not None]
     normalised = None
-    if complete and is_normalisable(env.id):
+    if complete and has_baselines(env):
         normalised = float(human_normalise(env.id, complete).mean())
     return GameResult(
         env=env,
@@ -81,17 +81,21 @@ def _seed(seed: int, played: Sequence[EpisodeRecord], planned: int, checkpoint: 
         planned=planned,
         episode_returns=tuple(returns),
         episode_lengths=tuple(record.length for record in played),
-        terminated=sum(bool(record.terminated) for record in played),
-        truncated=sum(bool(record.truncated) for record in played),
+        terminated=_count([record.terminated for record in played]),
+        truncated=_count([record.truncated for record in played]),
         mean=statistics.fmean(returns) if returns else None,
         std=statistics.stdev(returns) if len(returns) > 1 else None,
         checkpoint_sha256=checkpoint,
     )
 
 
+def _count(flags: Sequence[bool | None]) -> int | None:
+    return None if None in flags else sum(bool(flag) for flag in flags)
+
+
 def _over_games(spec: RunSpec, games: Sequence[GameResult]) -> Aggregate:
     """Statistics over games, on human-normalised scores; raw returns of several games do not mix."""
-    if not all(is_normalisable(game.env.id) for game in games):
+    if not all(has_baselines(game.env) for game in games):
         return _aggregate("return", [None] * len(spec.seeds), {}, superhuman=None)
     runs: dict[str, list[float]] = {}
     by_seed: list[list[float | None]] = [[] for _ in spec.seeds]
@@ -137,14 +141,25 @@ def _seeds_vary(spec: RunSpec) -> str:
         return "evaluation only: all seeds measure one checkpoint, so intervals leave out the variance of training"
     if spec.untrained:
         return "the fresh weights and evaluation"
-    return "evaluation"
+    return "evaluation only: there is nothing to train"
+
+
+def _statistical_notes(games: Sequence[GameResult]) -> list[str]:
+    notes = []
+    if any(sum(m is not None for m in game.aggregate.per_seed_means) == 2 for game in games):
+        notes.append("intervals from two runs are too narrow: two say little of the spread")
+    other = [game.env.id for game in games if is_normalisable(game.env.id) and not has_baselines(game.env)]
+    if other:
+        notes.append(
+            f"no human-normalised score of {', '.join(other)}: the baselines are of whole games in raw points, "
+            "with 108,000 frames or more"
+        )
+    return notes
 
 
 def _notes(run: RunDirectory) -> list[str]:
     first = run.manifest.provenance
     notes = []
-    if len(run.spec.seeds) == 2:
-        notes.append("intervals from two runs are too narrow: two say little of the spread")
     for session in run.sessions():
         changed = sorted(
             name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from wm_core.status import CellStatus, read_status
 from wm_core.store import RunDirectory, cell_slug, parse
 
 _POLL_S = 0.2
+_log = logging.getLogger("wmbench")
 
 
 class Watcher:
@@ -72,7 +74,7 @@ class BenchmarkRunner:
 
     def run(
         self,
-        env_spec: Mapping[str, Any] | str,
+        env_spec: Mapping[str, Any] | str | Sequence[str],
         seeds: Sequence[int] = (0,),
         num_episodes: int = 100,
         *,
@@ -86,12 +88,14 @@ class BenchmarkRunner:
     ) -> RunReport:
         """Measure `num_episodes` a seed and write the report files into `out_dir`.
 
-        `env_spec` is a game id or a mapping with `game` and any of `backend`, `protocol` and EnvSpec's fields.
+        `env_spec` is a game id, several of them, or a mapping with `game` (one id or several) and any of `backend`,
+        `protocol` and EnvSpec's fields. What fails is in the report's `failures` and `coverage`, and in the log.
         Called again with the same arguments it goes on where it was stopped.
         """
-        fields = {"game": env_spec} if isinstance(env_spec, str) else dict(env_spec)
+        fields: dict[str, Any] = dict(env_spec) if isinstance(env_spec, Mapping) else {"game": env_spec}
         if "game" not in fields:
             raise UsageError("env_spec needs a 'game', e.g. {'game': 'ALE/Pong-v5'}")
+        games = fields.pop("game")
         train = None
         if train_epochs is not None or train_steps is not None:
             train = TrainBudget(epochs=train_epochs, steps=train_steps)
@@ -100,7 +104,7 @@ class BenchmarkRunner:
                 Request(
                     agent=self.agent,
                     adapter_cls=self.adapter_cls,
-                    games=[fields.pop("game")],
+                    games=[games] if isinstance(games, str) else list(games),
                     env_backend=fields.pop("backend", None),
                     protocol=fields.pop("protocol", None),
                     env_overrides=fields,
@@ -140,6 +144,8 @@ class BenchmarkRunner:
     def _conclude(self, run: RunDirectory, hooks: Hooks) -> RunReport:
         report = build_report(run)
         files = write_report(report, run.path)
+        for failure in report.failures:
+            _log.info("failed: %s: %s", failure.cell, failure.message)
         self.watcher.finished(report, files)
         hooks.call("wm_run_finished", report=report, directory=run.path)
         return report

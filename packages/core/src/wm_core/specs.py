@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
 
 API_VERSION = 1
 """The plugin contract this core speaks. A manifest with another `api_version` is refused by name."""
@@ -85,14 +85,24 @@ class EnvSpec(Spec):
     frame_skip: int | tuple[int, int] = Field(1, description="Frames an action is held; (a, b): uniform a..b-1")
     max_pool: MaxPool = Field("none", description="Pixel maximum of the last two frames, and when")
     sticky_actions: float = Field(0.0, ge=0.0, le=1.0, description="Chance that the last action is repeated")
-    noop_max: int = Field(0, ge=0, description="Up to this many random no-op frames at the start")
+    noop_max: int = Field(0, ge=0, description="The start is 1 to this many no-op frames, uniformly; 0: none")
     fire_on_reset: bool = False
     life_loss_ends_episode: bool = False
-    max_frames: int | None = Field(None, gt=0, description="Time limit in raw frames; its end is a truncation")
+    max_frames: int | None = Field(None, gt=0, description="Limit in raw frames after the start; a truncation")
     clip_rewards: bool = Field(False, description="Rewards become their sign")
     full_action_space: bool = False
     frame_stack: int = Field(1, ge=1, description="Frames stacked on a new leading axis when > 1")
     options: dict[str, Any] = Field(default_factory=dict, description="Further constructor arguments (JSON)")
+
+    @field_validator("image_size", mode="before")
+    @classmethod
+    def _square_or_height_by_width(cls, value: Any) -> Any:
+        """`64` and `"64x48"` (height x width) are read like `[64, 48]`."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return (value, value)
+        if isinstance(value, str) and value.count("x") == 1:
+            return tuple(value.split("x"))
+        return value
 
 
 class Cell(Spec):
@@ -241,8 +251,8 @@ class SeedResult(Spec):
     planned: int
     episode_returns: tuple[FiniteFloat, ...]
     episode_lengths: tuple[int | None, ...]
-    terminated: int
-    truncated: int
+    terminated: int | None = Field(description="Episodes the environment ended; None where the agent does not say")
+    truncated: int | None = Field(description="Episodes a time limit ended; None where the agent does not say")
     mean: FiniteFloat | None = Field(description="None when nothing was measured")
     std: FiniteFloat | None = Field(description="Sample standard deviation over episodes (n-1); None below two")
     checkpoint_sha256: str | None = Field(None, description="Of the weights measured, where they were trained here")
@@ -273,7 +283,9 @@ class GameResult(Spec):
     checkpoint: Checkpoint | None
     seeds: tuple[SeedResult, ...]
     aggregate: Aggregate
-    human_normalised: FiniteFloat | None = Field(description="Mean human-normalised score; None outside Atari 100k")
+    human_normalised: FiniteFloat | None = Field(
+        description="Mean human-normalised score; None where there are no baselines for what was played"
+    )
 
 
 class Coverage(Spec):
@@ -309,4 +321,4 @@ class RunReport(Spec):
     failures: tuple[FailureRecord, ...]
     notes: tuple[str, ...] = Field((), description="What a reader must know, e.g. versions changed mid-run")
     provenance: Provenance
-    wall_time_s: float = Field(description="Sum of the episodes' wall times")
+    wall_time_s: float = Field(description="Sum of the episodes' wall times; they overlap with several environments")

@@ -92,7 +92,7 @@ class RunDirectory:
             fields = ", ".join(manifest.spec.differences(spec))
             raise StoreError(
                 f"{path} holds another run (it differs in: {fields}); "
-                "use --overwrite to replace it, or another --out-dir"
+                "use another --out-dir, or --overwrite (overwrite=True) to replace it"
             )
         run = cls(path, manifest.model_copy(update={"spec": spec}))
         run.append(SessionRecord(provenance=provenance))

@@ -81,7 +81,9 @@ class _Counting(Watcher):
 
     @property
     def mean(self) -> float | None:
-        """Mean return over all episodes so far; across games it is a sign of life, not a score."""
+        """Mean return over all episodes so far; None before the first, and with several games."""
+        if len({cell.game for cell in self.returns}) > 1:
+            return None
         values = [value for returns in self.returns.values() for value in returns]
         return sum(values) / len(values) if values else None
 
@@ -97,9 +99,9 @@ class _Counting(Watcher):
         return (time.monotonic() - self.began) / self.fresh * (self.planned - self.recorded)
 
     def summary(self) -> str:
-        mean = "-" if self.mean is None else f"{self.mean:.2f}"
+        mean = "" if self.mean is None else f"mean return {self.mean:.2f}  "
         left = "-" if self.seconds_left is None else _duration(self.seconds_left)
-        return f"mean return {mean}  {self.steps_per_second:,.0f} steps/s  left {left}"
+        return f"{mean}{self.steps_per_second:,.0f} steps/s  left {left}"
 
     def training(self) -> str:
         """The cells that are training now."""
@@ -191,12 +193,20 @@ class PlainWatcher(_Counting):
 
 
 def _conclude(report: RunReport, files: Sequence[Path]) -> None:
-    Console().print(render_table(report))
+    if report.coverage.measured:
+        Console().print(render_table(report))
+    click.echo(f"results: {files_line(files)}")
     for failure in report.failures:
         click.echo(_failed(failure), err=True)
     if not report.coverage.complete:
-        click.echo(f"episodes {report.coverage}: the same command measures what is missing", err=True)
-    click.echo("results: " + "  ".join(str(file) for file in files))
+        wrong_input = any(failure.exit_code == 2 for failure in report.failures)
+        advice = "mend that, and the same command goes on" if wrong_input else "the same command measures the rest"
+        click.echo(f"episodes {report.coverage}: {advice}", err=True)
+
+
+def files_line(files: Sequence[Path]) -> str:
+    """`results/x/benchmark_results.{json,csv,md,tex}`."""
+    return f"{files[0].with_suffix('')}.{{{','.join(file.suffix[1:] for file in files)}}}"
 
 
 def _failed(failure: FailureRecord) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from wm_core import registry
@@ -40,7 +41,8 @@ def doctor(as_json: bool) -> int:
         for diagnosis in [*required, *optional]:
             bad = "[red]x[/red]" if diagnosis in required else "[yellow]-[/yellow]"
             mark = "[green]ok[/green]" if diagnosis.ok else bad
-            table.add_row(mark, diagnosis.name, diagnosis.detail, "" if diagnosis.ok else diagnosis.remedy)
+            remedy = "" if diagnosis.ok else diagnosis.remedy
+            table.add_row(mark, *map(escape, (diagnosis.name, diagnosis.detail, remedy)))
         Console().print(table)
     return 0 if all(diagnosis.ok for diagnosis in required) else 1
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from wm_core import registry
@@ -28,10 +29,10 @@ def agents(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = Table("agent", "from", "does", "presets", "summary")
+    table = _table("agent", "from", "does", "presets", "summary")
     for row in rows:
         if "error" in row:
-            table.add_row(row["name"], "", "", "", f"[red]broken[/red]: {row['error']}")
+            table.add_row(row["name"], "", "", "", f"[red]broken[/red]: {escape(row['error'])}")
         else:
             does, presets = ", ".join(row["capabilities"]), ", ".join(row["presets"])
             table.add_row(row["name"], row["source"], does, presets, f"{row['summary']} {row['paper']}".strip())
@@ -56,12 +57,12 @@ def envs(ids: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    table = Table("backend", "from", "games", "protocols", "summary")
+    table = _table("backend", "from", "games", "protocols", "summary")
     for row in rows:
         if "error" in row:
-            table.add_row(row["name"], "", "", "", f"[red]broken[/red]: {row['error']}")
+            table.add_row(row["name"], "", "", "", f"[red]broken[/red]: {escape(row['error'])}")
             continue
-        table.add_row(row["name"], row["source"], str(len(row["ids"])), ", ".join(row["protocols"]), row["summary"])
+        table.add_row(row["name"], row["source"], str(len(row["ids"])), "\n".join(row["protocols"]), row["summary"])
     Console().print(table)
     if ids:
         for row in rows:
@@ -88,11 +89,19 @@ def plugins(check: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return 1 if broken else 0
-    table = Table("kind", "name", "from", "target", *(["state"] if check else []))
+    table = _table("kind", "name", "from", "target", *(["state"] if check else []))
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*map(escape, row.values()))
     Console().print(table)
     return 1 if broken else 0
+
+
+def _table(*columns: str) -> Table:
+    """Names that must be typed are folded on a narrow terminal, never cut."""
+    table = Table()
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def _state(plugin: registry.Plugin) -> str:

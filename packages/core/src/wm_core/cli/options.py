@@ -14,6 +14,11 @@ from wm_core.errors import UsageError
 from wm_core.specs import RunSpec
 
 
+def complete_agent(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Shell completion: names of installed agents. Imports none of them."""
+    return [name for name in registry.names("agents") if name.startswith(incomplete)]
+
+
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, Any]:
     """`NAME=VALUE` pairs; a value is JSON where it parses as such, text otherwise."""
     values: dict[str, Any] = {}

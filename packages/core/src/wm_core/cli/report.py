@@ -7,18 +7,21 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from wm_core.cli.display import files_line
 from wm_core.errors import UsageError
 from wm_core.reporting import write_combined, write_report
-from wm_core.reporting.console import render_table
+from wm_core.reporting.console import render_combined, render_table
 from wm_core.results import build_report
-from wm_core.runner import exit_code
 from wm_core.store import MANIFEST, RunDirectory
 
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 def report(directory: Path) -> int:
-    """Write the reports of DIRECTORY: one run, or a folder of runs of several agents."""
+    """Write the reports of DIRECTORY: one run, or a folder of runs of several agents.
+
+    Ends with 1 when something planned was not measured.
+    """
     if (directory / MANIFEST).exists():
         runs = [directory]
     elif directory.is_dir():
@@ -31,10 +34,12 @@ def report(directory: Path) -> int:
     for path in runs:
         built = build_report(RunDirectory.attach(path))
         reports.append(built)
-        for file in write_report(built, path):
-            click.echo(file)
-        Console().print(render_table(built))
-    if runs != [directory]:
-        for file in write_combined(reports, directory):
-            click.echo(file)
-    return max(exit_code(built) for built in reports)
+        click.echo(f"results: {files_line(write_report(built, path))}")
+        if not built.coverage.complete:
+            click.echo(f"{path}: episodes {built.coverage}, {len(built.failures)} failures", err=True)
+    if runs == [directory]:
+        Console().print(render_table(reports[0]))
+    else:
+        click.echo(f"combined: {files_line(write_combined(reports, directory))}")
+        Console().print(render_combined(reports))
+    return 0 if all(built.coverage.complete for built in reports) else 1

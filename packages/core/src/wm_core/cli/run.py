@@ -8,19 +8,23 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from wm_core import registry
-from wm_core.cli.display import choose_watcher
-from wm_core.cli.options import parse_assignments, parse_checkpoint_map, print_plan
+from wm_core.cli.display import choose_watcher, files_line
+from wm_core.cli.options import complete_agent, parse_assignments, parse_checkpoint_map, print_plan
 from wm_core.errors import UsageError
 from wm_core.plan import Request, parse_seeds, plan
 from wm_core.reporting import write_combined
+from wm_core.reporting.console import render_combined
 from wm_core.runner import BenchmarkRunner, exit_code
 from wm_core.specs import RunReport, RunSpec, TrainBudget
 
 
 @click.command()
-@click.option("--agent", "-a", "agents", multiple=True, help="Agent to measure; repeatable.")
+@click.option(
+    "--agent", "-a", "agents", multiple=True, shell_complete=complete_agent, help="Agent to measure; repeatable."
+)
 @click.option("--all-agents", is_flag=True, help="Measure every installed agent.")
 @click.option(
     "--game",
@@ -34,9 +38,9 @@ from wm_core.specs import RunReport, RunSpec, TrainBudget
 @click.option("--env-backend", help="Backend to use where several could serve the id.")
 @click.option("--protocol", help="Named preprocessing, e.g. atari100k; see `wmbench envs`.")
 @click.option("--env", "env_fields", multiple=True, metavar="FIELD=VALUE", help="Set a field of EnvSpec; repeatable.")
-@click.option("--seeds", default=None, help="A number of seeds (5), or a list (0,1,2).  [default: 0]")
+@click.option("--seeds", default=None, help="5 is the seeds 0 to 4; 0,1,7 and 7, are those seeds.  [default: 0,]")
 @click.option("--episodes", "-n", type=int, default=None, help="Episodes a seed.  [default: 100]")
-@click.option("--out-dir", "--out_dir", type=click.Path(path_type=Path), default=None, help="Run directory.")
+@click.option("--out-dir", "--out_dir", type=click.Path(path_type=Path), help="[default: results/AGENT-GAME-HASH]")
 @click.option("--device", default=None, help="cpu, cuda, cuda:N, mps.  [default: the first of cuda, mps, cpu]")
 @click.option("--preset", default=None, help="A preset of the agent; see `wmbench agents`.")
 @click.option("--train-epochs", type=click.IntRange(1), default=None, help="Train first, for that many epochs.")
@@ -168,5 +172,6 @@ def _measure(
     if len(reports) > 1:
         files = write_combined(reports, root)
         if not as_json:
-            click.echo(f"combined: {', '.join(str(file) for file in files)}", file=sys.stderr)
+            Console().print(render_combined(reports))
+            click.echo(f"combined: {files_line(files)}")
     return reports

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from wm_core import registry
-from wm_core.cli.options import parse_assignments
+from wm_core.cli.options import complete_agent, parse_assignments
 from wm_core.errors import UsageError
 from wm_core.plan import DEFAULT_GAME
 from wm_core.protocols import TrainProgress
@@ -24,7 +25,7 @@ _LINE_EVERY_S = 10.0
 
 
 @click.command()
-@click.option("--agent", "-a", required=True, help="Agent to train.")
+@click.option("--agent", "-a", required=True, shell_complete=complete_agent, help="Agent to train.")
 @click.option("--game", "-g", default=DEFAULT_GAME, show_default=True, help="Game id.")
 @click.option("--preset", default=None, help="A preset of the agent; see `wmbench agents`.")
 @click.option("--steps", type=click.IntRange(1), default=None, help="Environment steps.  [default: the preset's]")
@@ -86,7 +87,17 @@ def train(
     if as_json:
         click.echo(json.dumps({"event": "trained", "checkpoint": str(path)}))
     else:
-        click.echo(f"checkpoint: {path}\nmeasure it: wmbench run -a {agent} -g {game} -c {path}")
+        said = [
+            ("-g", game),
+            ("-c", path),
+            ("--preset", preset),
+            ("--env-backend", env_backend),
+            ("--protocol", protocol),
+        ]
+        options = [f"{option} {shlex.quote(str(value))}" for option, value in said if value is not None]
+        options += [f"--env {shlex.quote(field)}" for field in env_fields]
+        options += [f"--plugin {shlex.quote(plugin)}" for plugin in plugins]
+        click.echo(f"checkpoint: {path}\nmeasure it: wmbench run -a {agent} {' '.join(options)}")
 
 
 def _display(agent: str, as_json: bool) -> tuple[Callable[[TrainProgress], None], Callable[[], None]]:

@@ -58,6 +58,9 @@ def resolve_env(
         _check_names(layer)
         fields.update(layer)
     label = protocol or agents_protocol or "default"
+    named = _protocol_fields(protocol or agents_protocol, served, name)
+    if any(fields[field] != value for field, value in named.items()):
+        label += " (modified)"
     spec = _validated({**dict(spec), **fields, "protocol": label})
     if isinstance(served, ChecksSpec):
         served.check(spec)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from wm_core.errors import UsageError
+from wm_core.specs import EnvSpec
 
 
 class Baseline(NamedTuple):
@@ -50,12 +51,25 @@ ATARI_100K: Mapping[str, Baseline] = MappingProxyType(
 )
 """The 26 games of the Atari 100k benchmark, with the scores published with IRIS (arXiv:2209.00588)."""
 
+_BASELINE_FRAMES = 108_000
+
 _ATARI_ID = re.compile(r"(?:ALE/)?([A-Za-z]+?)(?:-ram)?(?:NoFrameskip|Deterministic)?(?:-v\d+)?")
 
 
 def is_normalisable(game: str) -> bool:
     """Whether the game has a human and a random score here, under any of its ids."""
     return _name(game) in ATARI_100K
+
+
+def has_baselines(env: EnvSpec) -> bool:
+    """Whether returns in this environment can be read against the baselines.
+
+    They are of whole games in raw points, with a limit of 108,000 frames: a shorter limit, a lost life that ends the
+    episode, clipped rewards, or another mode or difficulty of the game give other numbers.
+    """
+    whole = env.max_frames is None or env.max_frames >= _BASELINE_FRAMES
+    altered = env.life_loss_ends_episode or env.clip_rewards or bool(env.options)
+    return is_normalisable(env.id) and whole and not altered
 
 
 def baseline(game: str) -> Baseline:

@@ -11,7 +11,7 @@ from wm_core.reporting.formatting import listing
 from wm_core.reporting.layout import UNTRAINED
 from wm_core.specs import EnvSpec, FailureRecord, GameResult, RunReport, TrainBudget, canonical_json
 
-TIMES = ("Started", "Command", "Wall time")
+TIMES = ("Started", "Command", "Episode times")
 """Labels of the lines that differ between two equal runs."""
 
 Facts = list[tuple[str, str]]
@@ -35,11 +35,15 @@ def all_facts(report: RunReport) -> Facts:
         ("Device", f"{report.device}, {report.num_envs} environments together (num_envs)"),
         ("Versions", versions(report)),
         ("Hardware", "; ".join([provenance.platform, provenance.cpu, *provenance.gpus])),
-        ("Git commit", f"{commit}{dirty}"),
+        ("Git commit of the working directory", f"{commit}{dirty}"),
         ("Specification", f"SHA-256 {report.spec_sha256}"),
         ("Failures", f"{len(report.failures)}"),
         *(("Note", note) for note in report.notes),
-        *zip(TIMES, (provenance.started, provenance.command, f"{report.wall_time_s:.2f} s"), strict=True),
+        *zip(
+            TIMES,
+            (provenance.started, provenance.command, f"{report.wall_time_s:.2f} s, overlapping"),
+            strict=True,
+        ),
     ]
 
 

@@ -46,7 +46,7 @@ def export_latex(result: RunReport | Sequence[RunReport], path: Path) -> None:
 
 def to_latex(report: RunReport) -> str:
     """The report of one agent."""
-    return _document([results_table(report)], [report], f"tab:wmbench-{_slug(report.agent)}")
+    return _document([results_table(report)], [report], f"tab:wmbench-{_slug(report.agent)}-{report.spec_sha256[:8]}")
 
 
 def combined_to_latex(reports: Sequence[RunReport]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wm_core.metrics import human_normalise
-from wm_core.metrics.baselines import is_normalisable
+from wm_core.metrics.baselines import has_baselines
 from wm_core.reporting.formatting import HNS_DECIMALS, NONE, bounds, decimals_for, estimate, number, percent
 from wm_core.reporting.layout import Entry, Notes, Table, figures, words
 from wm_core.specs import Aggregate, GameResult, Interval, RunReport, SeedResult
@@ -47,7 +47,7 @@ def complete(seed: SeedResult) -> bool:
 
 def seed_score(game: GameResult, seed: SeedResult) -> float | None:
     """Human-normalised score of a seed; None where it is incomplete or the game has no baselines."""
-    if seed.mean is None or not complete(seed) or not is_normalisable(game.env.id):
+    if seed.mean is None or not complete(seed) or not has_baselines(game.env):
         return None
     return float(human_normalise(game.env.id, [seed.mean])[0])
 
@@ -112,13 +112,18 @@ _SEED_CAPTION = (
     "Return: mean ± sample standard deviation over the episodes of a seed. Term., Trunc.: episodes that the "
     "environment ended, or a time limit."
 )
-_HNS_CAPTION = "HNS: human-normalised score."
+_HNS_CAPTION = (
+    "HNS: human-normalised score, (score - random) / (human - random). Optimality gap: mean shortfall from HNS 1. "
+    "Superhuman games: with HNS of 1 or more. Intervals are of the return beside a game, of the HNS below."
+)
+_HNS_CAPTION_ONE_GAME = "HNS: human-normalised score, (score - random) / (human - random)."
 
 
 def _scored(report: RunReport, table: Table) -> Table:
     """The table without its last column, HNS, where no game has human baselines; otherwise with HNS explained."""
-    if any(is_normalisable(game.env.id) for game in report.games):
-        return replace(table, caption=f"{table.caption} {_HNS_CAPTION}")
+    if any(has_baselines(game.env) for game in report.games):
+        explained = _HNS_CAPTION_ONE_GAME if len(report.games) == 1 else _HNS_CAPTION
+        return replace(table, caption=f"{table.caption} {explained}")
     groups = tuple(tuple(row[:-1] for row in group) for group in table.groups)
     return replace(table, columns=table.columns[:-1], groups=groups)
 
@@ -132,10 +137,14 @@ def _seed_row(game: GameResult, seed: SeedResult, notes: Notes) -> Row:
         figures(estimate(seed.mean, seed.std, decimals)),
         figures(number(min(seed.episode_returns, default=None), decimals)),
         figures(number(max(seed.episode_returns, default=None), decimals)),
-        figures(str(seed.terminated)),
-        figures(str(seed.truncated)),
+        figures(_count(seed.terminated)),
+        figures(_count(seed.truncated)),
         figures(number(seed_score(game, seed), HNS_DECIMALS)),
     )
+
+
+def _count(episodes: int | None) -> str:
+    return NONE if episodes is None else str(episodes)
 
 
 def _one_game(report: RunReport) -> Table:
