@@ -104,6 +104,29 @@ class Prints(RandomPolicy):
         return super().act(observations)
 
 
+class ChangesDirectory(RandomPolicy):
+    """As agents with a configuration framework do."""
+
+    def __init__(self, context: AdapterContext) -> None:
+        super().__init__(context)
+        os.chdir("/")
+
+
+class DiesQuietly(RandomPolicy):
+    def act(self, observations: Any) -> Any:
+        os._exit(0)
+
+
+class SpeaksGibberish(RandomPolicy):
+    def act(self, observations: Any) -> Any:
+        raise RuntimeError("a name that is not text: \udcff")
+
+
+class ReturnsHuge(Evaluates):
+    def evaluate(self, num_episodes: int, render: bool = False) -> Mapping[str, Any]:
+        return {"episode_returns": [1.7e308] * num_episodes}
+
+
 class Learner(RandomPolicy):
     """Training writes a file; the weights are its content."""
 
@@ -186,6 +209,10 @@ ACTS_OUTSIDE = _agent(ActsOutside)
 SLOW = _agent(Slow)
 SUICIDAL = _agent(Suicidal)
 EXITS = _agent(Exits)
+CHANGES_DIRECTORY = _agent(ChangesDirectory)
+DIES_QUIETLY = _agent(DiesQuietly)
+SPEAKS_GIBBERISH = _agent(SpeaksGibberish)
+RETURNS_HUGE = _agent(ReturnsHuge)
 PRINTS = _agent(Prints)
 LEARNER = _agent(Learner, needs_checkpoint=True, capabilities=("evaluate", "train"))
 WANTS_32 = _agent(Wants32, needs_checkpoint=True, capabilities=("evaluate", "train"))

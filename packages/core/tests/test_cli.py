@@ -157,6 +157,67 @@ def test_an_unknown_command_ends_with_two() -> None:
     assert "No such command 'rum'" in wmbench("rum", code=2).stderr
 
 
+def test_overwrite_does_not_touch_a_run_that_is_going_on(tmp_path: Path) -> None:
+    from wm_core.store import exclusive
+
+    wmbench("run", "-a", "random", "-n", 3, "--out-dir", tmp_path)
+    before = (tmp_path / "episodes.jsonl").read_bytes()
+    with exclusive(tmp_path):
+        done = wmbench("run", "-a", "random", "-n", 4, "--out-dir", tmp_path, "--overwrite", code=2)
+    assert "another run is writing" in done.stderr
+    assert (tmp_path / "episodes.jsonl").read_bytes() == before
+
+
+def test_a_reader_that_goes_away_costs_no_report(tmp_path: Path) -> None:
+    command = [*(sys.executable, "-m", "wm_core.cli.main", "run", "-a", "random", "-n", "300"), "--json"]
+    process = subprocess.Popen([*command, "--out-dir", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    report = json.loads((tmp_path / "benchmark_results.json").read_text())
+    assert report["coverage"] == {"measured": 300, "planned": 300}
+
+
+def test_sigterm_leaves_a_report_of_what_was_measured(tmp_path: Path, faulty: str) -> None:
+    import time
+
+    command = [
+        sys.executable,
+        "-m",
+        "wm_core.cli.main",
+        "run",
+        "-a",
+        "slow",
+        "--plugin",
+        f"{faulty}:SLOW",
+        "-n",
+        "9999",
+    ]
+    process = subprocess.Popen([*command, "--out-dir", str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if (tmp_path / "episodes.jsonl").exists() and "episode_return" in (tmp_path / "episodes.jsonl").read_text():
+            break
+        time.sleep(0.05)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "interrupted" in errors
+    assert json.loads((tmp_path / "benchmark_results.json").read_text())["coverage"]["measured"] > 0
+
+
+def test_one_agent_that_cannot_begin_does_not_stop_the_others(tmp_path: Path, faulty: str) -> None:
+    (tmp_path / "constant").write_text("a file in the way")
+    done = wmbench(
+        *("run", "-a", "constant", "-a", "random", "--plugin", f"{faulty}:CONSTANT", "-n", 2),
+        *("--out-dir", tmp_path),
+        code=1,
+    )
+    assert "error: constant: cannot write" in done.stderr
+    assert (tmp_path / "random" / "benchmark_results.json").exists()
+
+
 def test_a_traceback_is_shown_only_on_request(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "wm_core.cli.main", "run", "-a", "randon", "--debug"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -86,6 +86,18 @@ def test_a_broken_plugin_does_not_hurt_another(install: Installer) -> None:
     assert registry.manifest("agents", "random").name == "random"
 
 
+def test_a_plugin_that_exits_on_import_is_a_broken_plugin(install: Installer) -> None:
+    install("stranger", "quits = stranger_q:IT", module="stranger_q", source="raise SystemExit(0)")
+    with pytest.raises(PluginError, match="'quits' from stranger"):
+        registry.load("agents", "quits")
+
+
+@pytest.mark.parametrize("name", ["", " ", "..", "a/b", ".hidden", "a\\b", "a\nb", "x" * 81])
+def test_a_name_that_cannot_name_a_directory_is_refused(name: str) -> None:
+    with pytest.raises(ValueError):
+        AgentManifest(name=name, adapter="m:A")
+
+
 @pytest.mark.parametrize(("api", "side"), [(0, "upgrade it"), (2, "upgrade wm-core")])
 def test_another_api_version_says_which_side_to_upgrade(install: Installer, api: int, side: str) -> None:
     module = f"stranger_g{api}"

@@ -77,6 +77,8 @@ def test_an_adapter_with_an_evaluate_of_its_own_is_measured_by_it(tmp_path: Path
         ("RAISES", 0, "act() raised RuntimeError: the policy broke over two lines"),
         ("ACTS_OUTSIDE", 0, "the action 99"),
         ("EXITS", 0, "SystemExit: 3"),
+        ("SPEAKS_GIBBERISH", 0, "not text: \\udcff"),
+        ("RETURNS_HUGE", 0, "1.7e+308"),
     ],
 )
 def test_an_agent_that_goes_wrong_is_measured_in_part(
@@ -111,6 +113,48 @@ def test_a_worker_that_dies_without_a_word_is_a_failure_with_its_signal(tmp_path
     report = measure(tmp_path, faulty, "SUICIDAL", workers=2, seeds=[0])
     assert "signal 9" in report.failures[0].message
     assert exit_code(report) == 1
+
+
+def test_a_worker_that_ends_without_finishing_is_a_failure(tmp_path: Path, faulty: str) -> None:
+    report = measure(tmp_path, faulty, "DIES_QUIETLY", workers=2, seeds=[0])
+    assert "exit code 0" in report.failures[0].message
+    assert exit_code(report) == 1
+
+
+def test_an_agent_that_changes_directory_loses_nothing(
+    tmp_path: Path, faulty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = measure(Path("out"), faulty, "CHANGES_DIRECTORY")
+    assert report.coverage.complete
+    assert (tmp_path / "out" / "benchmark_results.json").exists()
+
+
+def test_a_checkpoint_that_changes_in_mid_run_is_not_measured(tmp_path: Path, faulty: str) -> None:
+    weights = tmp_path / "w"
+    weights.write_text("1")
+    request = Request(
+        agent="learner", plugins=[f"{faulty}:LEARNER"], games=["wm/Catch-v0"], checkpoint=weights, episodes=2
+    )
+    spec = plan(request)
+    weights.write_text("2")
+    report = BenchmarkRunner(agent="learner", out_dir=tmp_path / "out").execute(spec)
+    assert "has changed since this run began" in report.failures[0].message
+    assert report.coverage.measured == 0
+
+
+def test_a_changed_plugin_file_is_another_run(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    text = (
+        "from wm_core.random_policy import RandomPolicy as Mine\n"
+        "from wm_core.specs import AgentManifest\n"
+        "IT = AgentManifest(name='mine', adapter=f'{__file__}:Mine', needs_checkpoint=False)\n"
+    )
+    plugin.write_text(text)
+    request = Request(agent="mine", plugins=[f"{plugin}:IT"], games=["wm/Catch-v0"])
+    before = plan(request)
+    plugin.write_text(text + "# changed\n")
+    assert list(before.differences(plan(request))) == ["code_sha256"]
 
 
 def test_training_comes_first_when_it_is_asked_for(tmp_path: Path, faulty: str) -> None:
@@ -203,6 +247,11 @@ def test_untrained_weights_are_marked(tmp_path: Path, faulty: str) -> None:
     [
         ({"episodes": 0}, "0 episodes"),
         ({"episodes": -3}, "-3 episodes"),
+        ({"episodes": 10**20}, "must be 1 to"),
+        ({"episodes": 2.5}, "must be 1 to"),
+        ({"seeds": 3}, "no list of whole numbers"),
+        ({"seeds": "012"}, "no list of whole numbers"),
+        ({"seeds": [2**70]}, "too large"),
         ({"seeds": [0, 1, 0]}, "the seeds 0 are repeated"),
         ({"seeds": [-1]}, "seed -1 is negative"),
         ({"seeds": []}, "no seeds"),
@@ -231,6 +280,23 @@ def test_more_environments_than_episodes_are_not_made() -> None:
 )
 def test_seeds_are_a_number_or_a_list(text: str, seeds: tuple[int, ...]) -> None:
     assert parse_seeds(text) == seeds
+
+
+def test_an_absurd_number_of_seeds_is_refused() -> None:
+    with pytest.raises(UsageError, match="for the one seed of that number: 99999999999,"):
+        parse_seeds("99999999999")
+
+
+@pytest.mark.parametrize("env", [None, 3, {}, {"game": 3}, []])
+def test_a_game_that_is_no_text_is_refused(tmp_path: Path, env: Any) -> None:
+    with pytest.raises(UsageError, match="env_spec names the game"):
+        BenchmarkRunner(agent="random", out_dir=tmp_path).run(env)
+
+
+def test_several_games_are_measured_in_one_run(tmp_path: Path) -> None:
+    report = BenchmarkRunner(agent="random", out_dir=tmp_path).run(["wm/Catch-v0", "CartPole-v1"], [0], 2)
+    assert [game.env.id for game in report.games] == ["wm/Catch-v0", "CartPole-v1"]
+    assert report.aggregate.mean is None
 
 
 @pytest.mark.parametrize("text", ["", "a", "1.5", "-2", "0,-1", ","])

@@ -12,7 +12,7 @@ import pytest
 
 from wm_core.errors import DiskError, StoreError
 from wm_core.specs import Cell, EnvSpec, EpisodeRecord, FailureRecord, Provenance, RunSpec
-from wm_core.store import EPISODES, MANIFEST, RunDirectory
+from wm_core.store import EPISODES, MANIFEST, RunDirectory, cell_slug, exclusive
 
 ENV = EnvSpec(requested="g", id="wm/G-v0", backend="b")
 SPEC = RunSpec(agent="a", adapter="m:A", envs=(ENV,), seeds=(0, 1), episodes=3)
@@ -106,9 +106,8 @@ def test_how_a_run_is_carried_out_is_not_part_of_what_it_is() -> None:
 
 
 def test_two_runs_cannot_write_to_one_directory(tmp_path: Path) -> None:
-    run = opened(tmp_path)
-    with run.exclusive(), pytest.raises(StoreError, match="another run is writing"):
-        RunDirectory.attach(tmp_path).exclusive()
+    with exclusive(tmp_path), pytest.raises(StoreError, match="another run is writing"):
+        exclusive(tmp_path)
 
 
 def test_a_file_in_the_place_of_the_directory_is_an_error(tmp_path: Path) -> None:
@@ -134,14 +133,52 @@ def test_a_failed_cell_is_forgotten_once_it_is_complete(tmp_path: Path) -> None:
     assert run.failures() == []
 
 
+def test_an_edited_manifest_is_refused(tmp_path: Path) -> None:
+    opened(tmp_path)
+    manifest = tmp_path / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"episodes": 3', '"episodes": 2'))
+    with pytest.raises(StoreError, match="was edited"):
+        RunDirectory.attach(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b'{"format": "wmbench.run/9"}'])
+def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / MANIFEST).write_bytes(content)
+    with pytest.raises(StoreError, match=MANIFEST):
+        RunDirectory.attach(tmp_path)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, EPISODES, "cells", ".lock"])
+def test_something_else_in_the_place_of_a_file_of_ours_is_an_error(tmp_path: Path, name: str) -> None:
+    if name == "cells":
+        (tmp_path / name).write_text("a file")
+    else:
+        (tmp_path / name).mkdir()
+    with pytest.raises(StoreError), exclusive(tmp_path):
+        opened(tmp_path).episodes()
+
+
+def test_an_episode_that_was_never_planned_is_an_error(tmp_path: Path) -> None:
+    run = opened(tmp_path)
+    run.append(episode(70))
+    with pytest.raises(StoreError, match=r"episode 70 of .* not part of this run"):
+        run.episodes()
+
+
+def test_no_two_cells_share_a_file_name() -> None:
+    games = ["x/y_z-v0", "x_y/z-v0", "x_y_z-v0", "x/y/z-v0", "X/y/z-v0", "x y", "x_y", "x\u00e9"]
+    assert len({cell_slug(Cell(agent="a", game=game, seed=0)) for game in games}) == len(games)
+    assert cell_slug(Cell(agent="a", game="ALE/Pong-v5", seed=3)) == "ALE_Pong-v5.seed3"
+
+
 def _append_many(path: str, worker: int) -> None:
     run = RunDirectory.attach(Path(path))
     for number in range(50):
-        run.append(episode(worker * 50 + number, cell=SPEC.cells()[worker]))
+        run.append(episode(number, cell=run.spec.cells()[worker]))
 
 
 def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
-    run = opened(tmp_path)
+    run = opened(tmp_path, episodes=50)
     context = multiprocessing.get_context("fork")
     workers = [context.Process(target=_append_many, args=(str(tmp_path), worker)) for worker in (0, 1)]
     for worker in workers:

@@ -43,6 +43,7 @@ from wm_core.specs import EpisodeRecord, FailureRecord, TrainedRecord
 from wm_core.status import CellStatus, StatusFile
 from wm_core.store import RunDirectory, cell_slug, missing_episodes
 
+_LARGEST_RETURN = 1e100
 _local_adapters: dict[str, type] = {}
 
 
@@ -56,22 +57,22 @@ def run_cell(job: CellJob) -> int:
     run = RunDirectory.attach(Path(job.run_dir))
     try:
         return _CellRun(run, job).measure()
-    except StoreError:
+    except (StoreError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's agent may raise anything; it becomes a record
+    except BaseException as error:  # noqa: BLE001 - a stranger's agent may raise anything; it becomes a record
         return _record_failure(run, job, error)
 
 
-def _record_failure(run: RunDirectory, job: CellJob, error: Exception | SystemExit) -> int:
+def _record_failure(run: RunDirectory, job: CellJob, error: BaseException) -> int:
     if os.environ.get("WMBENCH_DEBUG"):
         traceback.print_exc()
     exit_code = error.exit_code if isinstance(error, WMBenchError) else 1
     log = run.path / "logs" / f"{cell_slug(job.cell)}.log"
     log.parent.mkdir(exist_ok=True)
-    with log.open("a") as file:
+    with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
         traceback.print_exception(error, file=file)
     message = str(error) if isinstance(error, WMBenchError) else f"{type(error).__name__}: {error}"
-    message = " ".join(message.split())
+    message = " ".join(message.encode("utf-8", "backslashreplace").decode().split())
     run.append(FailureRecord(cell=job.cell, error=type(error).__name__, message=message, exit_code=exit_code))
     return exit_code
 
@@ -118,7 +119,10 @@ class _CellRun:
     def _give_weights(self, adapter: AgentAdapter) -> None:
         given = self.spec.checkpoints.get(self.cell.game)
         if given is not None:
-            self._load(adapter, Path(given.path))
+            path = Path(given.path)
+            if file_checkpoint(path).sha256 != given.sha256:
+                raise CheckpointError(f"{path} has changed since this run began; put it back, or use --overwrite")
+            self._load(adapter, path)
         elif self.spec.train is not None:
             self._load(adapter, self._trained(adapter))
 
@@ -158,15 +162,18 @@ class _CellRun:
 
     def _play(self, policy: PolicyAdapter, todo: list[int]) -> int:
         """Play what is to be played. An environment that fails costs its own episode; the rest is played anew."""
-        exit_code = 0
+        exit_code, lanes = 0, self.spec.num_envs
         while todo:
             try:
-                self._play_all(policy, todo)
+                self._play_all(policy, todo, lanes)
                 return exit_code
             except EnvironmentFailure as error:
                 recorded = self.run.episodes()[self.cell]
                 todo = [episode for episode in todo if episode not in recorded]
-                failed = _failed_episode(error, todo, self.spec.num_envs)
+                if error.lane is None and lanes > 1:
+                    lanes = 1  # played one by one, it shows whose failure it is
+                    continue
+                failed = next(episode for episode in todo if episode % lanes == (error.lane or 0))
                 self.run.append(
                     FailureRecord(cell=self.cell, episode=failed, error=type(error).__name__, message=str(error))
                 )
@@ -174,10 +181,10 @@ class _CellRun:
                 exit_code = error.exit_code
         return exit_code
 
-    def _play_all(self, policy: PolicyAdapter, todo: list[int]) -> None:
+    def _play_all(self, policy: PolicyAdapter, todo: list[int], lanes: int) -> None:
         steps, played = 0, self.spec.episodes - len(todo)
         with (
-            closing(make_vector(self.env, self.spec.num_envs)) as envs,
+            closing(make_vector(self.env, lanes)) as envs,
             EpisodeFilm.of(self.spec.video and 0 in todo, self.run.path / "videos", cell_slug(self.cell)) as film,
         ):
 
@@ -189,15 +196,16 @@ class _CellRun:
 
             for episode in rollout(policy, envs, self.cell.seed, todo, on_step=on_step):
                 film.episode_ended(episode.episode)
-                self._record(episode)
+                self._record(episode, lanes)
                 played += 1
         self.status.write(CellStatus(phase="done", done=played / self.spec.episodes, steps=steps))
 
-    def _record(self, episode: PlayedEpisode) -> None:
-        if not math.isfinite(episode.episode_return):
+    def _record(self, episode: PlayedEpisode, lanes: int) -> None:
+        if not _is_a_return(episode.episode_return):
             raise EnvironmentFailure(
                 f"{self.env.id} gave a return of {episode.episode_return} in episode {episode.episode}; "
-                "its rewards must be finite numbers"
+                "its rewards must be numbers of a sane size",
+                episode.episode % lanes,
             )
         self.run.append(
             EpisodeRecord(
@@ -225,7 +233,7 @@ class _CellRun:
             if number >= len(returns):
                 continue
             value = returns[number]
-            if not math.isfinite(value):
+            if not _is_a_return(value):
                 bad.append(number)
                 continue
             self.run.append(
@@ -248,10 +256,9 @@ class _CellRun:
         return 1 if bad else 0
 
 
-def _failed_episode(error: EnvironmentFailure, todo: list[int], lanes: int) -> int:
-    if error.lane is None:
-        return todo[0]
-    return next(episode for episode in todo if episode % lanes == error.lane)
+def _is_a_return(value: float) -> bool:
+    """Finite, and small enough for its square to be."""
+    return abs(value) < _LARGEST_RETURN
 
 
 def _validated(raw: Any, agent: str, planned: int) -> tuple[list[float], list[int] | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from wm_core.errors import CheckpointError
@@ -12,6 +13,8 @@ from wm_core.specs import Checkpoint
 def file_checkpoint(path: Path) -> Checkpoint:
     """Digest a checkpoint file or directory; `CheckpointError` when it is missing, empty or unreadable."""
     path = path.expanduser().absolute()
+    if not str(path).isprintable():
+        raise CheckpointError(f"the checkpoint path {str(path)!r} is not plain text; rename it")
     if not path.exists():
         raise CheckpointError(f"no checkpoint at {path}; check -c / --checkpoint-map")
     try:
@@ -28,7 +31,8 @@ def _digest(root: Path, files: list[Path]) -> str:
         return _file_digest(root)
     whole = hashlib.sha256()
     for file in files:
-        whole.update(f"{file.relative_to(root).as_posix()}\0{_file_digest(file)}\n".encode())
+        name = os.fsencode(file.relative_to(root).as_posix())
+        whole.update(name + f"\0{_file_digest(file)}\n".encode())
     return whole.hexdigest()
 
 

@@ -18,6 +18,8 @@ from wm_core.protocols import CellJob, CellOutcome
 from wm_core.store import cell_slug
 
 _STDERR_TAIL = 2000
+WORKER = "WMBENCH_WORKER"
+"""Environment variable that is set in worker processes."""
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -78,4 +80,4 @@ class ProcessExecutor:
     def _environment(self) -> dict[str, str]:
         """Share the cores: as many threads a worker as there are cores for it, unless the user said."""
         threads = str(max(1, (os.cpu_count() or 1) // self.workers))
-        return {**dict.fromkeys(_THREAD_VARIABLES, threads), **os.environ}
+        return {**dict.fromkeys(_THREAD_VARIABLES, threads), **os.environ, WORKER: "1"}

@@ -59,5 +59,5 @@ class Hooks:
             chosen = {name: arguments[name] for name in implementation.argnames}
             try:
                 implementation.function(**chosen)
-            except Exception as error:  # noqa: BLE001 - somebody's plugin must not cost a measurement
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's plugin must not cost a measurement
                 _log.error("hook plugin '%s' failed in %s: %s", implementation.plugin_name, hook, error)

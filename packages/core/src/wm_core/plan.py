@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import operator
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from wm_core import registry
 from wm_core.cell import provide_adapter
@@ -20,6 +26,9 @@ from wm_core.specs import AgentManifest, Checkpoint, EnvSpec, RunSpec, TrainBudg
 
 DEFAULT_GAME = "wm/Catch-v0"
 DEFAULT_EPISODES = 100
+MOST_EPISODES = 1_000_000
+MOST_SEEDS = 10_000
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,8 @@ def plan(request: Request) -> RunSpec:
     demo = manifest.demo if not request.games else None
     seeds = _seeds(request.seeds if request.seeds is not None else demo.seeds if demo else (0,))
     episodes = request.episodes if request.episodes is not None else demo.episodes if demo else DEFAULT_EPISODES
-    if episodes <= 0:
-        raise UsageError(f"{episodes} episodes were asked for; --episodes must be 1 or more")
+    if not isinstance(episodes, int) or not 0 < episodes <= MOST_EPISODES:
+        raise UsageError(f"{episodes} episodes were asked for; --episodes must be 1 to {MOST_EPISODES}")
     if request.num_envs <= 0:
         raise UsageError(f"{request.num_envs} environments were asked for; --num-envs must be 1 or more")
     _check_preset(manifest, request.preset)
@@ -70,6 +79,7 @@ def plan(request: Request) -> RunSpec:
         agent=manifest.name,
         adapter=manifest.adapter,
         plugins=tuple(_absolute(reference) for reference in request.plugins),
+        code_sha256=_code_digest(request),
         envs=tuple(envs),
         seeds=seeds,
         episodes=episodes,
@@ -92,6 +102,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         numbers = []
     if not numbers or min(numbers) < 0:
         raise UsageError(f"--seeds '{text}' is neither a number of seeds, like 5, nor a list of seeds, like 0,1,2")
+    if len(parts) == 1 and numbers[0] > MOST_SEEDS:
+        raise UsageError(f"--seeds {text} is more than {MOST_SEEDS} seeds; for the one seed of that number: {text},")
     if len(parts) == 1 and numbers[0] > 0:
         return tuple(range(numbers[0]))
     return tuple(numbers)
@@ -125,15 +137,29 @@ def _manifest_of_class(cls: type) -> AgentManifest:
     )
 
 
-def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def train_budget(epochs: int | None, steps: int | None) -> TrainBudget:
+    """A budget, or the `UsageError` that says what is wrong with it."""
+    try:
+        return TrainBudget(epochs=epochs, steps=steps)
+    except ValidationError as error:
+        raise UsageError(f"training for epochs={epochs}, steps={steps}: expected whole numbers above 0") from error
+
+
+def _seeds(asked: Sequence[int]) -> tuple[int, ...]:
+    try:
+        seeds = tuple(operator.index(seed) for seed in asked)
+    except TypeError as error:
+        raise UsageError(f"seeds={asked!r} is no list of whole numbers; expected e.g. [0, 1, 2]") from error
     if not seeds:
         raise UsageError("no seeds were given; name at least one, e.g. --seeds 0")
-    repeated = sorted({seed for seed in seeds if list(seeds).count(seed) > 1})
+    repeated = sorted(seed for seed, count in Counter(seeds).items() if count > 1)
     if repeated:
         raise UsageError(f"the seeds {', '.join(map(str, repeated))} are repeated; equal seeds are one run, not two")
     if min(seeds) < 0:
         raise UsageError(f"the seed {min(seeds)} is negative; seeds are 0 or more")
-    return tuple(seeds)
+    if max(seeds) > LARGEST_SEED:
+        raise UsageError(f"the seed {max(seeds)} is too large; the largest is {LARGEST_SEED}")
+    return seeds
 
 
 def _check_preset(manifest: AgentManifest, preset: str | None) -> None:
@@ -205,6 +231,21 @@ def _resolve(request: Request, manifest: AgentManifest, game: str, expected: Map
         overrides=request.env_overrides,
         defaults=defaults,
     )
+
+
+def _code_digest(request: Request) -> str | None:
+    """Digest of an agent's source where nothing else tells one version from the next: a file, a class in Python."""
+    sources = []
+    for reference in request.plugins:
+        path = Path(reference.rpartition(":")[0])
+        if path.suffix == ".py":
+            sources.append(path.read_bytes())
+    if request.adapter_cls is not None:
+        try:
+            sources.append(inspect.getsource(request.adapter_cls).encode())
+        except (OSError, TypeError):  # typed at a prompt: there is no source
+            sources.append(request.adapter_cls.__qualname__.encode())
+    return hashlib.sha256(b"\0".join(sources)).hexdigest() if sources else None
 
 
 def _absolute(reference: str) -> str:

@@ -121,7 +121,7 @@ def load(kind: Kind, name: str) -> Any:
     plugin = find(kind, name)
     try:
         loaded = plugin.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"'{name}' from {plugin.source} failed to import ({plugin.target}): {_cause(error)}; "
             "reinstall it, or report this to its authors"
@@ -144,7 +144,7 @@ def load_class(reference: str, source: str) -> Any:
         target: Any = module
         for part in attribute.split("."):
             target = getattr(target, part)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{source} names '{reference}', which failed to import: {_cause(error)}") from error
     return target
 

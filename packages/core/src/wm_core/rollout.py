@@ -165,5 +165,5 @@ class _blaming:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, AgentFailure):
+        if error is not None and not isinstance(error, AgentFailure | KeyboardInterrupt):
             raise AgentFailure(f"{self.method}() raised {type(error).__name__}: {error}") from error

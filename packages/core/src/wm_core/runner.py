@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import Any
 
 from wm_core import registry
 from wm_core.errors import UsageError
+from wm_core.executors import WORKER
 from wm_core.hooks import Hooks
-from wm_core.plan import Request, plan
+from wm_core.plan import Request, plan, train_budget
 from wm_core.protocols import CellJob, CellOutcome, Executor
 from wm_core.provenance import collect
 from wm_core.reporting import write_report
 from wm_core.results import build_report
-from wm_core.specs import Cell, EpisodeRecord, FailureRecord, Record, RunReport, RunSpec, TrainBudget
+from wm_core.specs import Cell, EpisodeRecord, FailureRecord, Record, RunReport, RunSpec
 from wm_core.status import CellStatus, read_status
-from wm_core.store import RunDirectory, cell_slug, parse
+from wm_core.store import RunDirectory, cell_slug, exclusive, parse
 
 _POLL_S = 0.2
 _log = logging.getLogger("wmbench")
@@ -63,10 +65,12 @@ class BenchmarkRunner:
     ) -> None:
         if (adapter_cls is None) == (agent is None):
             raise UsageError("BenchmarkRunner takes either adapter_cls=... or agent='name'")
-        if workers < 1:
+        if adapter_cls is not None and not isinstance(adapter_cls, type):
+            raise UsageError(f"adapter_cls is {adapter_cls!r}; expected a class")
+        if not isinstance(workers, int) or workers < 1:
             raise UsageError(f"{workers} workers were asked for; --workers must be 1 or more")
         self.adapter_cls, self.agent = adapter_cls, agent
-        self.out_dir = Path(out_dir)
+        self.out_dir = Path(out_dir).expanduser().absolute()
         self.workers, self.overwrite = workers, overwrite
         self.executor = executor or ("serial" if workers == 1 else "process")
         registry.find("executors", self.executor)
@@ -93,18 +97,20 @@ class BenchmarkRunner:
         Called again with the same arguments it goes on where it was stopped.
         """
         fields: dict[str, Any] = dict(env_spec) if isinstance(env_spec, Mapping) else {"game": env_spec}
-        if "game" not in fields:
-            raise UsageError("env_spec needs a 'game', e.g. {'game': 'ALE/Pong-v5'}")
-        games = fields.pop("game")
+        games = fields.pop("game", None)
+        if isinstance(games, str):
+            games = [games]
+        if not isinstance(games, Sequence) or not games or not all(isinstance(game, str) for game in games):
+            raise UsageError(f"env_spec names the game {games!r}; expected e.g. {{'game': 'ALE/Pong-v5'}}")
         train = None
         if train_epochs is not None or train_steps is not None:
-            train = TrainBudget(epochs=train_epochs, steps=train_steps)
+            train = train_budget(train_epochs, train_steps)
         return self.execute(
             plan(
                 Request(
                     agent=self.agent,
                     adapter_cls=self.adapter_cls,
-                    games=[games] if isinstance(games, str) else list(games),
+                    games=games,
                     env_backend=fields.pop("backend", None),
                     protocol=fields.pop("protocol", None),
                     env_overrides=fields,
@@ -122,19 +128,27 @@ class BenchmarkRunner:
 
     def execute(self, spec: RunSpec) -> RunReport:
         """Run a planned specification to its report. Ctrl-C leaves a report of what was measured, and is raised."""
+        if os.environ.get(WORKER):
+            raise UsageError(
+                "a worker has run the script that started it; put what starts the benchmark under "
+                "`if __name__ == '__main__':`"
+            )
         if self.executor != "serial" and "<locals>" in spec.adapter:
             raise UsageError(
                 f"{spec.adapter} is defined inside a function, where a worker cannot find it; "
                 "move it to a module, or use workers=1"
             )
-        run = RunDirectory.create_or_resume(self.out_dir, spec, collect(spec), overwrite=self.overwrite)
-        with run.exclusive():
+        with exclusive(self.out_dir):
+            run = RunDirectory.create_or_resume(self.out_dir, spec, collect(spec), overwrite=self.overwrite)
             hooks = Hooks()
             hooks.call("wm_run_started", run=spec, directory=run.path)
+            feed = _Feed(run, hooks, self.watcher)
             try:
-                with _Feed(run, hooks, self.watcher):
+                with feed:
                     self._run_cells(run, hooks)
-                return self._conclude(run, hooks)
+                report = self._conclude(run, hooks)
+                feed.check()
+                return report
             except KeyboardInterrupt:
                 self._conclude(run, hooks)
                 raise
@@ -175,8 +189,9 @@ def exit_code(report: RunReport) -> int:
 
 
 def _record_silent_death(run: RunDirectory, outcome: CellOutcome) -> None:
-    """A worker that died without a word (killed, out of memory) gets its failure written for it."""
-    if outcome.exit_code == 0 or any(failure.cell == outcome.cell for failure in run.failures()):
+    """A worker that ended without a word (killed, out of memory, `os._exit`) gets its failure written for it."""
+    whole = len(run.episodes()[outcome.cell]) == run.spec.episodes
+    if whole or any(failure.cell == outcome.cell for failure in run.failures()):
         return
     how = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
     tail = outcome.stderr_tail.strip().splitlines()
@@ -207,18 +222,24 @@ class _Feed:
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._stop.set()
         self._thread.join()
-        if self._error is None:
-            self._poll()
-        elif kind is None:
+        self._poll_guarded()
+
+    def check(self) -> None:
+        """Raise what went wrong while watching, such as a closed standard output. It costs no measurement."""
+        if self._error is not None:
             raise self._error
 
     def _loop(self) -> None:
         while not self._stop.wait(_POLL_S):
-            try:
-                self._poll()
-            except Exception as error:  # noqa: BLE001 - raised again in the thread that measures, when it is done
-                self._error = error
-                return
+            self._poll_guarded()
+
+    def _poll_guarded(self) -> None:
+        if self._error is not None:
+            return
+        try:
+            self._poll()
+        except Exception as error:  # noqa: BLE001 - raised again by `check`, once everything is measured
+            self._error = error
 
     def _poll(self) -> None:
         for cell, file in self._status.items():

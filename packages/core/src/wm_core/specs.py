@@ -37,7 +37,7 @@ class Demo(Spec):
 class AgentManifest(Spec):
     """Everything the core needs to know of an agent before it imports a learning library."""
 
-    name: str
+    name: str = Field(max_length=80, description="Names a directory of results, so no path: no '/', no leading '.'")
     adapter: str = Field(description="'module:Class' of the adapter; imported only when the agent runs")
     api_version: int = API_VERSION
     summary: str = ""
@@ -51,6 +51,14 @@ class AgentManifest(Spec):
         description="EnvSpec fields the agent was published with, by backend name or '*' for all",
     )
     demo: Demo | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_directory(cls, name: str) -> str:
+        if not name.strip() or name.startswith(".") or not name.isprintable() or set(name) & set("/\\"):
+            raise ValueError(f"{name!r} cannot name a directory; use letters, digits and dashes")
+        return name
+
     model: str | None = Field(None, description="'module:callable' behind wm_core.create_model(name, ...)")
 
 
@@ -136,6 +144,7 @@ class RunSpec(Spec):
     agent: str
     adapter: str = Field(description="'module:Class'")
     plugins: tuple[str, ...] = Field((), description="Unpublished plugins to load first, 'file.py:NAME'")
+    code_sha256: str | None = Field(None, description="Of the source of an unpublished agent, which has no version")
     envs: tuple[EnvSpec, ...]
     seeds: tuple[int, ...]
     episodes: int = Field(gt=0)

@@ -11,10 +11,12 @@ ever read.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
@@ -52,10 +54,23 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 class Manifest(Spec):
     """The first file of a run."""
 
-    format: str = "wmbench.run/1"
+    format: Literal["wmbench.run/1"] = "wmbench.run/1"
     spec_sha256: str
     spec: RunSpec
     provenance: Provenance
+
+
+def exclusive(path: Path) -> FileLock:
+    """The lock a parent holds for a whole run, from before it reads the manifest; `StoreError` when another has it."""
+    lock = FileLock(path / ".lock")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise StoreError(f"another run is writing to {path}; wait for it, or use another --out-dir") from error
+    except OSError as error:
+        raise StoreError(f"cannot write to {path}: {_why(error)}; choose another --out-dir") from error
+    return lock
 
 
 class RunDirectory:
@@ -70,7 +85,7 @@ class RunDirectory:
     def create_or_resume(
         cls, path: Path, spec: RunSpec, provenance: Provenance, *, overwrite: bool = False
     ) -> RunDirectory:
-        """Begin a run in `path`, or go on with the one that is there if it is the same.
+        """Begin a run in `path`, or go on with the one that is there if it is the same. Hold `exclusive(path)`.
 
         Raises `StoreError` when the directory cannot be written or holds another run.
         """
@@ -79,6 +94,8 @@ class RunDirectory:
             if overwrite:
                 _remove(path)
             manifest = _read_manifest(path)
+            for name in ("cells", "logs"):
+                (path / name).mkdir(exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot write to {path}: {_why(error)}; choose another --out-dir") from error
         if manifest is None:
@@ -105,15 +122,6 @@ class RunDirectory:
         if manifest is None:
             raise StoreError(f"{path} is not a run directory: it has no {MANIFEST}")
         return cls(path, manifest)
-
-    def exclusive(self) -> FileLock:
-        """The lock a parent holds for the whole run; `StoreError` when another process has it."""
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise StoreError(f"another run is writing to {self.path}; wait for it, or use another --out-dir") from error
-        return lock
 
     def append(self, record: Record) -> None:
         """Write one record and push it to the operating system; `DiskError` when the disk refuses it."""
@@ -144,6 +152,8 @@ class RunDirectory:
                 data = file.read()
         except FileNotFoundError:
             return b"", offset
+        except OSError as error:
+            raise StoreError(f"cannot read {self.path / EPISODES}: {_why(error)}; use another --out-dir") from error
         whole = data[: data.rfind(b"\n") + 1]
         return whole, offset + len(whole)
 
@@ -152,7 +162,12 @@ class RunDirectory:
         found: dict[Cell, dict[int, EpisodeRecord]] = {cell: {} for cell in self.spec.cells()}
         for record in self.records():
             if isinstance(record, EpisodeRecord):
-                found.setdefault(record.cell, {}).setdefault(record.episode, record)
+                if record.cell not in found or record.episode >= self.spec.episodes:
+                    raise StoreError(
+                        f"{self.path / EPISODES} has episode {record.episode} of {record.cell}, which is not part of "
+                        "this run; remove that line"
+                    )
+                found[record.cell].setdefault(record.episode, record)
         return found
 
     def failures(self) -> list[FailureRecord]:
@@ -192,8 +207,10 @@ def parse(lines: bytes, path: Path) -> Iterator[Record]:
 
 
 def cell_slug(cell: Cell) -> str:
-    """A file name for a cell, e.g. 'ALE_Pong-v5.seed0'."""
-    safe = "".join(c if c.isalnum() or c in "-." else "_" for c in cell.game)
+    """A file name for a cell, e.g. 'ALE_Pong-v5.seed0'; no two cells share one."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in cell.game)
+    if safe != cell.game.replace("/", "_") or "_" in cell.game:
+        safe += f"-{hashlib.sha256(cell.game.encode()).hexdigest()[:8]}"
     return f"{safe}.seed{cell.seed}"
 
 
@@ -202,13 +219,18 @@ def _read_manifest(path: Path) -> Manifest | None:
         text = (path / MANIFEST).read_text()
     except FileNotFoundError:
         return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"cannot read {path / MANIFEST}: {error}; use another --out-dir") from error
     try:
-        return Manifest.model_validate_json(text)
+        manifest = Manifest.model_validate_json(text)
     except ValidationError as error:
         raise StoreError(
             f"{path / MANIFEST} is damaged or was written by another version of wmbench "
             f"({error.error_count()} problems); use another --out-dir"
         ) from error
+    if manifest.spec.digest() != manifest.spec_sha256:
+        raise StoreError(f"{path / MANIFEST} was edited: its specification and its SHA-256 disagree; undo that")
+    return manifest
 
 
 def _cut_torn_line(descriptor: int) -> None:

@@ -206,7 +206,10 @@ def _conclude(report: RunReport, files: Sequence[Path]) -> None:
 
 def files_line(files: Sequence[Path]) -> str:
     """`results/x/benchmark_results.{json,csv,md,tex}`."""
-    return f"{files[0].with_suffix('')}.{{{','.join(file.suffix[1:] for file in files)}}}"
+    stem = files[0].with_suffix("")
+    if stem.is_relative_to(Path.cwd()):
+        stem = stem.relative_to(Path.cwd())
+    return f"{stem}.{{{','.join(file.suffix[1:] for file in files)}}}"
 
 
 def _failed(failure: FailureRecord) -> str:

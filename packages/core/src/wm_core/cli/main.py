@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -92,23 +93,36 @@ def main(arguments: list[str] | None = None) -> None:
 def _invoke(arguments: list[str]) -> int:
     from wm_core.errors import WMBenchError
 
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         code: Any = cli.main(arguments, prog_name="wmbench", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except click.UsageError as error:
+        where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
+        click.echo(f"error: {error.format_message()}{where}", err=True)
+        return error.exit_code
     except click.ClickException as error:
-        error.show()
+        click.echo(f"error: {error.format_message()}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted; the same command goes on from here", err=True)
         return 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if os.environ.get("WMBENCH_DEBUG"):
+            raise
+        click.echo(f"error: {error}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except WMBenchError as error:
         if os.environ.get("WMBENCH_DEBUG"):
             raise
         click.echo(f"error: {' '.join(str(error).split())}", err=True)
         return error.exit_code
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """SIGTERM, as batch systems send it, ends a command like Ctrl-C: with a report of what was measured."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

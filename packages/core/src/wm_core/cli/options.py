@@ -19,18 +19,54 @@ def complete_agent(ctx: click.Context, param: click.Parameter, incomplete: str) 
     return [name for name in registry.names("agents") if name.startswith(incomplete)]
 
 
+_MAX_DEPTH = 32
+
+
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, Any]:
-    """`NAME=VALUE` pairs; a value is JSON where it parses as such, text otherwise."""
+    """`NAME=VALUE` pairs; a value is JSON where it parses as such, text otherwise.
+
+    Raises `UsageError` for what could not be written down again: text that is not Unicode, lists in lists without
+    end, numbers that JSON does not know.
+    """
     values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise UsageError(f"{option} '{text}' is not NAME=VALUE")
+            raise UsageError(f"{option} {_quoted(text)} is not NAME=VALUE")
         try:
             values[name] = json.loads(value)
         except json.JSONDecodeError:
             values[name] = value
+        except RecursionError:
+            raise _too_deep(option, text) from None
+        except ValueError as error:
+            raise UsageError(f"{option} {_quoted(text)} holds an integer of too many digits; shorten it") from error
+        if _is_deeper(values[name], _MAX_DEPTH):
+            raise _too_deep(option, text)
+        try:
+            json.dumps({name: values[name]}, ensure_ascii=False, allow_nan=False).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{option} {_quoted(text)} is not valid Unicode text; write it as UTF-8") from error
+        except ValueError as error:
+            raise UsageError(f"{option} {_quoted(text)} is NaN or infinite; expected finite numbers") from error
     return values
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in inner)
+
+
+def _too_deep(option: str, text: str) -> UsageError:
+    return UsageError(f"{option} {_quoted(text)} is nested too deeply; expected at most {_MAX_DEPTH} levels")
+
+
+def _quoted(text: str) -> str:
+    """The text as it can be printed, cut short."""
+    shown = text if len(text) <= 80 else f"{text[:77]}..."
+    return "'" + shown.encode("utf-8", "backslashreplace").decode() + "'"
 
 
 def parse_checkpoint_map(texts: Sequence[str], agents: Sequence[str]) -> dict[str, str]:

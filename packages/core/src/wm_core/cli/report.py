@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from wm_core.cli.display import files_line
-from wm_core.errors import UsageError
+from wm_core.errors import StoreError, UsageError
 from wm_core.reporting import write_combined, write_report
 from wm_core.reporting.console import render_combined, render_table
 from wm_core.results import build_report
@@ -30,16 +30,23 @@ def report(directory: Path) -> int:
         raise UsageError(f"no directory {directory}")
     if not runs:
         raise UsageError(f"{directory} is not a run directory and holds none; expected a {MANIFEST}")
-    reports = []
+    reports, damaged = [], False
     for path in runs:
-        built = build_report(RunDirectory.attach(path))
+        try:
+            built = build_report(RunDirectory.attach(path))
+        except StoreError as error:
+            if runs == [directory]:
+                raise
+            click.echo(f"error: {error}", err=True)
+            damaged = True
+            continue
         reports.append(built)
         click.echo(f"results: {files_line(write_report(built, path))}")
         if not built.coverage.complete:
             click.echo(f"{path}: episodes {built.coverage}, {len(built.failures)} failures", err=True)
     if runs == [directory]:
         Console().print(render_table(reports[0]))
-    else:
+    elif reports:
         click.echo(f"combined: {files_line(write_combined(reports, directory))}")
         Console().print(render_combined(reports))
-    return 0 if all(built.coverage.complete for built in reports) else 1
+    return 1 if damaged or not all(built.coverage.complete for built in reports) else 0

@@ -13,12 +13,12 @@ from rich.console import Console
 from wm_core import registry
 from wm_core.cli.display import choose_watcher, files_line
 from wm_core.cli.options import complete_agent, parse_assignments, parse_checkpoint_map, print_plan
-from wm_core.errors import UsageError
-from wm_core.plan import Request, parse_seeds, plan
+from wm_core.errors import StoreError, UsageError
+from wm_core.plan import Request, parse_seeds, plan, train_budget
 from wm_core.reporting import write_combined
 from wm_core.reporting.console import render_combined
 from wm_core.runner import BenchmarkRunner, exit_code
-from wm_core.specs import RunReport, RunSpec, TrainBudget
+from wm_core.specs import RunReport, RunSpec
 
 
 @click.command()
@@ -43,8 +43,8 @@ from wm_core.specs import RunReport, RunSpec, TrainBudget
 @click.option("--out-dir", "--out_dir", type=click.Path(path_type=Path), help="[default: results/AGENT-GAME-HASH]")
 @click.option("--device", default=None, help="cpu, cuda, cuda:N, mps.  [default: the first of cuda, mps, cpu]")
 @click.option("--preset", default=None, help="A preset of the agent; see `wmbench agents`.")
-@click.option("--train-epochs", type=click.IntRange(1), default=None, help="Train first, for that many epochs.")
-@click.option("--train-steps", type=click.IntRange(1), default=None, help="Train first, for that many env steps.")
+@click.option("--train-epochs", type=click.IntRange(1), default=None, help="Where no checkpoint is given: train first.")
+@click.option("--train-steps", type=click.IntRange(1), default=None, help="The same, in environment steps.")
 @click.option("--num-envs", type=int, default=8, show_default=True, help="Environments stepped together.")
 @click.option("--workers", type=int, default=1, show_default=True, help="Cells measured at the same time.")
 @click.option("--executor", default=None, help="Where cells run: serial, process, or a plugin's.")
@@ -94,7 +94,7 @@ def run(
         raise UsageError("--checkpoint and --checkpoint-map exclude each other; drop one of the two")
     train = None
     if train_epochs is not None or train_steps is not None:
-        train = TrainBudget(epochs=train_epochs, steps=train_steps)
+        train = train_budget(train_epochs, train_steps)
     specs = [
         plan(
             Request(
@@ -121,8 +121,8 @@ def run(
     if dry_run:
         print_plan(specs, root, as_json=as_json)
         return 0
-    reports = _measure(specs, root, workers, executor, overwrite=overwrite, as_json=as_json)
-    return max(exit_code(report) for report in reports)
+    reports, refused = _measure(specs, root, workers, executor, overwrite=overwrite, as_json=as_json)
+    return max([exit_code(report) for report in reports] + [1 if reports else 2] * refused)
 
 
 def _agents(agents: Sequence[str], all_agents: bool) -> list[str]:
@@ -155,8 +155,9 @@ def _measure(
     *,
     overwrite: bool,
     as_json: bool,
-) -> list[RunReport]:
-    reports = []
+) -> tuple[list[RunReport], int]:
+    """The reports, and how many agents could not even begin, each with its reason on standard error."""
+    reports, refused = [], 0
     for spec in specs:
         directory = root if len(specs) == 1 else root / spec.agent
         runner = BenchmarkRunner(
@@ -167,11 +168,17 @@ def _measure(
             overwrite=overwrite,
             watcher=choose_watcher(as_json),
         )
-        with redirect_stdout(sys.stderr) if as_json else nullcontext():
-            reports.append(runner.execute(spec))
+        try:
+            with redirect_stdout(sys.stderr) if as_json else nullcontext():
+                reports.append(runner.execute(spec))
+        except StoreError as error:
+            if len(specs) == 1:
+                raise
+            click.echo(f"error: {spec.agent}: {error}", err=True)
+            refused += 1
     if len(reports) > 1:
         files = write_combined(reports, root)
         if not as_json:
             Console().print(render_combined(reports))
             click.echo(f"combined: {files_line(files)}")
-    return reports
+    return reports, refused
