@@ -46,7 +46,7 @@ class EpisodeFilm:
             directory.mkdir(exist_ok=True)
         except FileExistsError as error:
             raise StoreError(
-                f"{directory} is a file, and videos go into a directory of that name; move it away, or leave out --video"
+                f"{directory} is a file, and videos need a directory of that name; move it away, or leave out --video"
             ) from error
         except OSError as error:
             raise StoreError(

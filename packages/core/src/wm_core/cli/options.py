@@ -64,8 +64,8 @@ def _too_deep(option: str, text: str) -> UsageError:
 
 
 def _quoted(text: str) -> str:
-    """The text as it can be printed, cut short."""
-    shown = text if len(text) <= 80 else f"{text[:77]}..."
+    """The text as it can be printed on one line, cut short."""
+    shown = " ".join((text if len(text) <= 80 else f"{text[:77]}...").split())
     return "'" + shown.encode("utf-8", "backslashreplace").decode() + "'"
 
 

@@ -17,8 +17,13 @@ class ChecksSpec(Protocol):
         """`UsageError` naming the first field that this backend cannot honour."""
 
 
+MAX_STACK = 1024
+MAX_OBSERVATION_BYTES = 10**9
+"""More than these is a slip of the pen that would fill the memory."""
+
+
 def check_numbers(spec: EnvSpec) -> None:
-    """`UsageError` where frame skip or image size are out of range."""
+    """`UsageError` where frame skip, frame stack or image size are out of range."""
     skip = spec.frame_skip
     if isinstance(skip, int):
         if skip < 1:
@@ -27,6 +32,21 @@ def check_numbers(spec: EnvSpec) -> None:
         raise UsageError(f"frame_skip is {skip}; expected (a, b) with 1 <= a < b, for a to b-1 frames")
     if spec.image_size is not None and min(spec.image_size) < 1:
         raise UsageError(f"image_size is {spec.image_size}; expected (height, width), each at least 1 pixel")
+    if spec.frame_stack > MAX_STACK:
+        raise UsageError(f"frame_stack is {spec.frame_stack}; expected at most {MAX_STACK}")
+    if spec.image_size is not None:
+        height, width = spec.image_size
+        check_observation_bytes(spec, height * width * (1 if spec.observation == "gray" else 3))
+
+
+def check_observation_bytes(spec: EnvSpec, frame_bytes: int) -> None:
+    """`UsageError` where the stack of frames of that many bytes is too large to be meant."""
+    total = spec.frame_stack * frame_bytes
+    if total > MAX_OBSERVATION_BYTES:
+        raise UsageError(
+            f"one observation of {spec.id} would take {total / 1e9:.3g} GB (image_size={spec.image_size}, "
+            f"frame_stack={spec.frame_stack}); expected at most {MAX_OBSERVATION_BYTES / 1e9:g} GB"
+        )
 
 
 def check_unset(spec: EnvSpec, fields: Collection[str]) -> None:

@@ -11,19 +11,10 @@ from gymnasium.error import DependencyNotInstalled, DeprecatedEnv, Error, Unregi
 
 from wm_core.envs.checks import check_numbers, check_unset
 from wm_core.envs.gymnasium_env import EMULATOR_FIELDS, preprocess
+from wm_core.envs.gymnasium_options import check_options, line, missing, rendering
 from wm_core.envs.unknown import UnknownGame, nearest
 from wm_core.errors import UsageError
 from wm_core.specs import EnvSpec
-
-_EXTRAS = {
-    "gymnasium.envs.box2d": "box2d",
-    "gymnasium.envs.classic_control": "classic-control",
-    "gymnasium.envs.mujoco": "mujoco",
-    "gymnasium.envs.phys2d": "jax",
-    "gymnasium.envs.tabular": "jax",
-    "gymnasium.envs.toy_text": "toy-text",
-}
-"""Module -> the extra of gymnasium that it needs."""
 
 _OWNERS = ("ale_py", "wm_core")
 """Packages whose environments have a backend of their own."""
@@ -55,10 +46,11 @@ class GymnasiumBackend:
         )
 
     def check(self, spec: EnvSpec) -> None:
-        """`UsageError` for values that only an Atari console could honour."""
-        _registered(spec.id)
+        """`UsageError` for values that only an Atari console could honour, and options nobody would take."""
+        registered = _registered(spec.id)
         check_numbers(spec)
         check_unset(spec, EMULATOR_FIELDS)
+        check_options(spec, registered)
 
     def make(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """The registered environment, with `options` passed to its constructor."""
@@ -66,17 +58,17 @@ class GymnasiumBackend:
         registered = _registered(spec.id)
         try:
             # A limit of -1 leaves out the registered one: `max_frames` stands in its place.
-            env = gymnasium.make(registered, max_episode_steps=-1, **_rendering(registered), **spec.options)
+            env = gymnasium.make(registered, max_episode_steps=-1, **rendering(registered), **spec.options)
             return preprocess(env, spec)
         except (DependencyNotInstalled, ImportError) as error:
-            raise UsageError(_missing(spec.id, registered, error)) from error
+            raise UsageError(missing(spec.id, registered, error)) from error
         except UsageError:
             raise
         except Exception as error:
             if not spec.options:
                 raise
             raise UsageError(
-                f"{spec.id} refuses the options {spec.options}: {type(error).__name__}: {_line(error)}"
+                f"{spec.id} refuses the options {spec.options}: {type(error).__name__}: {line(error)}"
             ) from error
 
 
@@ -86,35 +78,19 @@ def _registered(game: str) -> gymnasium.envs.registration.EnvSpec:
         try:
             import_module(module)
         except ImportError as error:
-            raise UsageError(f"'{game}' needs the module '{module}': {_line(error)}; install it") from error
+            raise UsageError(f"'{game}' needs the module '{module}': {line(error)}; install it") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise UsageError(
+                f"'{game}' needs the module '{module}', which cannot be imported: "
+                f"{type(error).__name__}: {line(error)}; mend it, or leave it out"
+            ) from error
     try:
         return gymnasium.spec(env_id)
     except DeprecatedEnv as error:
-        raise UnknownGame(f"Gymnasium no longer has '{game}': {_line(error)}") from error
+        raise UnknownGame(f"Gymnasium no longer has '{game}': {line(error)}") from error
     except (UnregisteredEnv, Error) as error:
         near = nearest(env_id, gymnasium.registry)
         hint = f"did you mean {', '.join(near)}?" if near else "`wmbench envs --ids` lists all"
         raise UnknownGame(f"Gymnasium knows no '{game}'; {hint}") from error
-
-
-def _rendering(registered: gymnasium.envs.registration.EnvSpec) -> dict[str, Any]:
-    """The argument that makes an environment render arrays, where it can."""
-    creator: Any = registered.entry_point
-    if isinstance(creator, str):
-        creator = gymnasium.envs.registration.load_env_creator(creator)
-    metadata = getattr(creator, "metadata", None)
-    modes = metadata.get("render_modes", ()) if isinstance(metadata, Mapping) else ()
-    return {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
-
-
-def _missing(env_id: str, registered: gymnasium.envs.registration.EnvSpec, error: BaseException) -> str:
-    message = f"{env_id} needs a package that is not installed: {_line(error)}"
-    entry_point = str(registered.entry_point)
-    extra = next((extra for module, extra in _EXTRAS.items() if entry_point.startswith(module)), None)
-    if extra is not None and "pip install" not in message:
-        message += f'; pip install "gymnasium[{extra}]"'
-    return message
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())

@@ -8,8 +8,10 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
+from wm_core.envs.checks import check_observation_bytes
 from wm_core.envs.images import Frame, resize, to_gray
 from wm_core.envs.stack import FrameStack
+from wm_core.envs.steps import start_of, step_of
 from wm_core.errors import UsageError
 from wm_core.specs import EnvSpec
 
@@ -28,11 +30,13 @@ def preprocess(env: gymnasium.Env[Any, Any], spec: EnvSpec) -> gymnasium.Env[Any
     """`env` with the specification's observation, size, frame skip, time limit, reward clipping and stacking."""
     wrapped: gymnasium.Env[Any, Any] = Preprocessed(env, spec)
     if spec.frame_stack > 1:
-        if not isinstance(wrapped.observation_space, Box):
+        space = wrapped.observation_space
+        if not isinstance(space, Box):
             raise UsageError(
                 f"frame_stack={spec.frame_stack} needs array observations, and those of {spec.id} are "
-                f"{wrapped.observation_space}; set observation=rgb"
+                f"{space}; set observation=rgb"
             )
+        check_observation_bytes(spec, int(np.prod(space.shape, dtype=object)) * space.dtype.itemsize)
         wrapped = FrameStack(wrapped, spec.frame_stack)
     return wrapped
 
@@ -63,7 +67,7 @@ class Preprocessed(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode."""
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = start_of(self.env.reset(seed=seed, options=options))
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self._frames = 0
@@ -75,8 +79,8 @@ class Preprocessed(gymnasium.Wrapper[Any, Any, Any, Any]):
         planned = skip if isinstance(skip, int) else int(self._rng.integers(*skip))
         total = 0.0
         for _ in range(planned):
-            observation, reward, terminated, truncated, info = self.env.step(action)
-            total += float(reward)
+            observation, reward, terminated, truncated, info = step_of(self.env.step(action))
+            total += reward
             self._frames += 1
             truncated = truncated or (limit is not None and self._frames >= limit and not terminated)
             if terminated or truncated:
@@ -84,7 +88,7 @@ class Preprocessed(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._spec.clip_rewards:
             total = float(np.sign(total))
         info = {**info, "frames": self._frames}
-        return self._observation(observation), total, bool(terminated), bool(truncated), info
+        return self._observation(observation), total, terminated, truncated, info
 
     def _observation(self, observation: Any) -> Any:
         if not self._is_image:

@@ -7,10 +7,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector.utils import create_empty_array
+from gymnasium.vector.utils import batch_space, create_empty_array
 from numpy.typing import NDArray
 
-from wm_core.envs.vector import LaneEnvs, StepResult
+from wm_core.envs.steps import NotAStep, observation_check, start_of, steps_of
+from wm_core.envs.vector import LaneEnvs, StepResult, close_quietly
 from wm_core.errors import EnvironmentFailure
 from wm_core.specs import EnvSpec
 
@@ -23,6 +24,7 @@ class NativeLanes(LaneEnvs):
 
     def __init__(self, spec: EnvSpec, envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> None:
         super().__init__(spec, envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._check = observation_check(batch_space(envs.single_observation_space, envs.num_envs))
         self._envs: Any = envs
         self._started = False
         self._observations: Any = create_empty_array(envs.single_observation_space, envs.num_envs)
@@ -36,8 +38,11 @@ class NativeLanes(LaneEnvs):
             asked, seeds = np.ones_like(mask), np.zeros(self.num_envs, np.int64)
             seeds[mask] = seed
         try:
-            observations, infos = self._envs.reset(seed=seeds, options={"reset_mask": asked.copy()})
-        except Exception as error:
+            observations, infos = start_of(self._envs.reset(seed=seeds, options={"reset_mask": asked.copy()}))
+            self._check(observations)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise self._failure(None, f"reset with seeds {seed.tolist()}", error) from error
         self._started = True
         self._ended &= ~mask
@@ -55,15 +60,20 @@ class NativeLanes(LaneEnvs):
             actions = np.where(held, self._idle_action, actions)
         self._steps += playing
         try:
-            observations, rewards, terminated, truncated, infos = self._envs.step(actions)
-        except Exception as error:
-            raise self._failure(None, "raised", error) from error
+            observations, rewards, terminated, truncated, infos = steps_of(self._envs.step(actions), self.num_envs)
+            self._check(observations)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            doing = "gave no steps" if isinstance(error, NotAStep) else "raised"
+            raise self._failure(None, doing, error) from error
         if some_held:
             observations = _held(observations, self._observations, held)
             rewards = np.where(held, 0.0, rewards)
             terminated, truncated = terminated & playing, truncated & playing
-        if not np.isfinite(rewards).all():
-            lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
+        finite = np.isfinite(rewards)
+        if not finite.all():
+            lane = int(np.argmin(finite))
             raise self._failure(lane, "gave no finite reward", ValueError(f"reward {rewards[lane]}"))
         self._observations = observations
         self._ended = held | terminated | truncated
@@ -79,8 +89,8 @@ class NativeLanes(LaneEnvs):
         return np.broadcast_to(frame, (*frame.shape[:2], 3)).copy()
 
     def close(self) -> None:
-        """Close the vector environment."""
-        self._envs.close()
+        """Close the vector environment; a refusal costs a warning, and no measurement."""
+        close_quietly(self._envs, self.spec.id)
 
     def _lane_infos(self, infos: Mapping[str, Any], wanted: NDArray[np.bool_]) -> list[dict[str, Any]]:
         """Gymnasium's infos, `name -> array` with a mask at `_name`, as one dictionary a lane."""

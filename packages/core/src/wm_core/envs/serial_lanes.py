@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from wm_core.envs.vector import LaneEnvs, StepResult
-from wm_core.errors import EnvironmentFailure
+from wm_core.envs.steps import NotAStep, observation_check, start_of, step_of
+from wm_core.envs.vector import LaneEnvs, StepResult, cause_of, close_quietly
+from wm_core.errors import EnvironmentFailure, WMBenchError
 from wm_core.specs import EnvSpec
 
 
@@ -20,27 +20,44 @@ class SerialLanes(LaneEnvs):
     """One environment a lane; a lane that has ended is not stepped."""
 
     def __init__(self, spec: EnvSpec, num_envs: int, make: Callable[[EnvSpec], gymnasium.Env[Any, Any]]) -> None:
+        self.spec = spec
         self._envs: list[gymnasium.Env[Any, Any]] = []
         try:
-            for _ in range(num_envs):
-                self._envs.append(make(spec))
+            for lane in range(num_envs):
+                self._envs.append(self._made(make, lane))
+            first = self._envs[0]
+            super().__init__(spec, num_envs, first.observation_space, first.action_space)
+            self._actions = batch_space(self.single_action_space, num_envs)
+            self._check = observation_check(self.single_observation_space)
+            blank: Any = create_empty_array(self.single_observation_space, 1)
+            self._observations: list[Any] = [
+                next(iter(iterate(batch_space(self.single_observation_space, 1), blank)))
+            ] * num_envs
         except BaseException:
             self.close()
             raise
-        super().__init__(spec, num_envs, self._envs[0].observation_space, self._envs[0].action_space)
-        self._actions = batch_space(self.single_action_space, num_envs)
-        blank: Any = create_empty_array(self.single_observation_space, 1)
-        first = next(iter(iterate(batch_space(self.single_observation_space, 1), blank)))
-        self._observations: list[Any] = [first] * num_envs
+
+    def _made(self, make: Callable[[EnvSpec], gymnasium.Env[Any, Any]], lane: int) -> gymnasium.Env[Any, Any]:
+        try:
+            return make(self.spec)
+        except (KeyboardInterrupt, WMBenchError):
+            raise
+        except BaseException as error:
+            # No episode is to blame: without a lane the runner tries again with a single environment.
+            raise EnvironmentFailure(f"{self.spec.id} could not be made for lane {lane}: {cause_of(error)}") from error
 
     def _reset(self, mask: NDArray[np.bool_], seed: NDArray[np.int64]) -> tuple[Any, list[dict[str, Any]]]:
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for lane, lane_seed in zip(np.flatnonzero(mask).tolist(), seed.tolist(), strict=True):
             self._ended[lane] = True
             try:
-                self._observations[lane], infos[lane] = self._envs[lane].reset(seed=lane_seed)
-            except Exception as error:
+                observation, info = start_of(self._envs[lane].reset(seed=lane_seed))
+                self._check(observation)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 raise self._failure(lane, f"reset with seed {lane_seed}", error) from error
+            self._observations[lane], infos[lane] = observation, info
             self._ended[lane] = False
         return self._batch(), infos
 
@@ -55,15 +72,15 @@ class SerialLanes(LaneEnvs):
                 continue
             self._steps[lane] += 1
             try:
-                observation, reward, over, cut, info = self._envs[lane].step(action)
-                rewards[lane] = reward = float(reward)
-                terminated[lane], truncated[lane] = over, cut
-            except Exception as error:
+                observation, reward, over, cut, info = step_of(self._envs[lane].step(action))
+                self._check(observation)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 self._ended[lane] = True
-                raise self._failure(lane, "raised", error) from error
-            if not math.isfinite(reward):
-                self._ended[lane] = True
-                raise self._failure(lane, "gave no finite reward", ValueError(f"reward {reward}"))
+                doing = "gave no step" if isinstance(error, NotAStep) else "raised"
+                raise self._failure(lane, doing, error) from error
+            rewards[lane], terminated[lane], truncated[lane] = reward, over, cut
             self._observations[lane], infos[lane] = observation, info
             self._ended[lane] = over or cut
         return self._batch(), rewards, terminated, truncated, infos
@@ -72,16 +89,18 @@ class SerialLanes(LaneEnvs):
         """What the lane's environment renders."""
         try:
             frame: Any = self._envs[lane].render()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise self._failure(lane, "did not render", error) from error
         if not isinstance(frame, np.ndarray) or frame.ndim != 3 or frame.shape[2] != 3:
             raise EnvironmentFailure(f"{self.spec.id} renders no RGB frame, but {type(frame).__name__}", lane)
         return frame.astype(np.uint8, copy=False)
 
     def close(self) -> None:
-        """Close every environment."""
+        """Close every environment; one that refuses costs a warning, and no measurement."""
         while self._envs:
-            self._envs.pop().close()
+            close_quietly(self._envs.pop(), self.spec.id)
 
     def _batch(self) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wm_core import registry
+from wm_core.envs.steps import NotAStep
 from wm_core.errors import EnvironmentFailure, UsageError, WMBenchError
 from wm_core.protocols import VectorBackend
 from wm_core.specs import EnvSpec
+
+_log = logging.getLogger("wmbench")
 
 StepResult = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], list[dict[str, Any]]]
 """Observations, rewards `(n,)`, terminated `(n,)`, truncated `(n,)`, and one info a lane."""
@@ -82,14 +86,32 @@ class LaneEnvs(ABC):
 
     def _failure(self, lane: int | None, doing: str, error: BaseException) -> EnvironmentFailure:
         where = "" if lane is None else f" in lane {lane}, step {self._steps[lane]},"
-        cause = " ".join(str(error).split())
-        return EnvironmentFailure(f"{self.spec.id}{where} {doing}: {type(error).__name__}: {cause}", lane)
+        return EnvironmentFailure(f"{self.spec.id}{where} {doing}: {cause_of(error)}", lane)
+
+
+def cause_of(error: BaseException) -> str:
+    """An error on one line: its type, unless it speaks for itself, and its message."""
+    message = " ".join(str(error).split())
+    if isinstance(error, NotAStep):
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def close_quietly(env: Any, name: str) -> None:
+    """Close an environment; what it raises becomes a logged warning, since everything is measured by then."""
+    try:
+        env.close()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - somebody's environment must not cost a measurement
+        _log.warning("%s could not be closed: %s", name, cause_of(error))
 
 
 def make_vector(spec: EnvSpec, num_envs: int) -> LaneEnvs:
     """Lanes as `spec.vectorization` says: in this thread, or in the backend's own vector environment.
 
-    Raises `UsageError` when the backend cannot do what is asked, `EnvironmentFailure` when making one fails.
+    Raises `UsageError` when the backend cannot do what is asked, `EnvironmentFailure` when making one fails, even by
+    an exit.
     """
     from wm_core.envs.native_lanes import NativeLanes
     from wm_core.envs.serial_lanes import SerialLanes
@@ -107,8 +129,7 @@ def make_vector(spec: EnvSpec, num_envs: int) -> LaneEnvs:
         if spec.vectorization == "native":
             return NativeLanes(spec, backend.make_vec(spec, num_envs))
         return SerialLanes(spec, num_envs, backend.make)
-    except WMBenchError:
+    except (KeyboardInterrupt, WMBenchError):
         raise
-    except Exception as error:
-        cause = " ".join(str(error).split())
-        raise EnvironmentFailure(f"{spec.id} could not be made: {type(error).__name__}: {cause}") from error
+    except BaseException as error:
+        raise EnvironmentFailure(f"{spec.id} could not be made: {cause_of(error)}") from error

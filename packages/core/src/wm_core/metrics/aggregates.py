@@ -21,13 +21,15 @@ from wm_core.metrics.bootstrap import (
     resamples,
     tables,
 )
-from wm_core.metrics.scores import Scores, finite, runs_by_game
+from wm_core.metrics.scores import Scores, finite, runs_by_game, summable
 from wm_core.specs import Interval
 
 
 def iqm_of_array(values: ArrayLike) -> float:
     """The interquartile mean of all values together: `int(0.25 n)` are cut from each end, the rest is averaged."""
-    return float(_interquartile_means(finite(values, "values").reshape(1, -1).copy())[0])
+    row = finite(values, "values").reshape(1, -1).copy()
+    summable({"values": row})
+    return float(_interquartile_means(row)[0])
 
 
 def bootstrap_iqm_ci(
@@ -41,6 +43,7 @@ def bootstrap_iqm_ci(
     array = finite(values, "values")
     check_request(num_samples, 1 - alpha)
     runs = runs_by_game({"values": array} if array.ndim == 1 else array)
+    summable(runs)
     reason = refusal(runs)
     if reason is not None:
         raise ValueError(f"no interval from {reason}")
@@ -61,10 +64,11 @@ def aggregate(
 
     Intervals are stratified percentile bootstraps of the given level, all four from one set of resamples. With a
     single run of any game the interval is refused and says so; with two runs it is given, and too narrow. Raises
-    `ValueError` on empty or non-finite scores.
+    `ValueError` on scores that are empty, not finite, or too large to be summed up.
     """
     check_request(num_samples, level)
     runs = runs_by_game(scores)
+    summable(runs)
     strata = tables(runs)
     points = {name: float(value[0]) for name, value in _statistics([table[None] for table in strata]).items()}
     reason = refusal(runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,9 @@ def refusal(runs: Mapping[str, Floats]) -> str | None:
 
 
 def check_request(num_samples: int, level: float) -> None:
-    """`ValueError` for a number of resamples below 1 or a level outside (0, 1)."""
+    """`ValueError` for a number of resamples that is no integer or below 1, or a level outside (0, 1)."""
+    if not isinstance(num_samples, Integral) or isinstance(num_samples, bool):
+        raise ValueError(f"num_samples is {num_samples!r}, expected an integer; 2000 is usual")
     if num_samples < 1:
         raise ValueError(f"num_samples is {num_samples}, expected at least 1; 2000 is usual")
     if not 0.0 < level < 1.0:

@@ -54,3 +54,15 @@ def finite(values: ArrayLike, what: str) -> NDArray[np.float64]:
             "leave out runs that were not measured"
         )
     return array
+
+
+def summable(runs: Mapping[str, NDArray[np.float64]]) -> None:
+    """`ValueError` that names the game whose scores are so large that sums of all runs are no longer finite."""
+    limit = np.finfo(np.float64).max / (2 * sum(values.size for values in runs.values()))
+    for game, values in runs.items():
+        largest = float(np.abs(values).max())
+        if largest > limit:
+            raise ValueError(
+                f"scores of {game!r}: {largest:.3g} is too large for statistics, whose sums would overflow; "
+                "check the scores, or give them in another unit"
+            )
