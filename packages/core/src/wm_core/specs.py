@@ -84,6 +84,7 @@ class EnvSpec(Spec):
     id: str = Field(description="The id it resolved to, e.g. 'ALE/Pong-v5'")
     backend: str
     protocol: str = Field("default", description="The named protocol these values come from")
+    modified: tuple[str, ...] = Field((), description="Fields of the protocol that were set to something else")
     vectorization: Literal["serial", "native"] = Field(
         "serial", description="'native': the backend's own vector environment (its own random streams)"
     )
@@ -101,6 +102,11 @@ class EnvSpec(Spec):
     full_action_space: bool = False
     frame_stack: int = Field(1, ge=1, description="Frames stacked on a new leading axis when > 1")
     options: dict[str, Any] = Field(default_factory=dict, description="Further constructor arguments (JSON)")
+
+    @property
+    def protocol_label(self) -> str:
+        """The protocol, and what was changed in it: `iris (modified: max_frames)`."""
+        return f"{self.protocol} (modified: {', '.join(self.modified)})" if self.modified else self.protocol
 
     @field_validator("image_size", mode="before")
     @classmethod

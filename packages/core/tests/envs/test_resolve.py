@@ -176,7 +176,8 @@ def test_what_wins_is_override_then_protocol_then_default_then_the_id() -> None:
 def test_an_agent_may_name_a_protocol_and_differ_from_it() -> None:
     defaults = {"*": {"frame_stack": 3}, "atari": {"protocol": "diamond", "noop_max": 7}}
     spec = resolve_env("ALE/Pong-v5", defaults=defaults)
-    assert (spec.protocol, spec.noop_max, spec.image_size, spec.frame_stack) == ("diamond (modified)", 7, (64, 64), 3)
+    assert (spec.protocol, spec.noop_max, spec.image_size, spec.frame_stack) == ("diamond", 7, (64, 64), 3)
+    assert spec.protocol_label == "diamond (modified: frame_stack, noop_max)"
 
 
 def test_a_neutral_protocol_keeps_the_agent_s_picture() -> None:
@@ -263,7 +264,7 @@ def test_native_stepping_that_cannot_be_is_refused(game: str, overrides: dict[st
 
 
 def test_every_field_but_the_identity_can_be_set() -> None:
-    assert set(EnvSpec.model_fields) - set(SETTABLE) == {"requested", "id", "backend", "protocol"}
+    assert set(EnvSpec.model_fields) - set(SETTABLE) == {"requested", "id", "backend", "protocol", "modified"}
 
 
 def test_a_resolved_specification_survives_json() -> None:

@@ -16,7 +16,7 @@ from wm_core.errors import PluginError, UsageError
 from wm_core.protocols import EnvBackend, VectorBackend
 from wm_core.specs import EnvSpec
 
-_IDENTITY = ("requested", "id", "backend", "protocol")
+_IDENTITY = ("requested", "id", "backend", "protocol", "modified")
 SETTABLE: tuple[str, ...] = tuple(name for name in EnvSpec.model_fields if name not in _IDENTITY)
 """The fields of an `EnvSpec` that a protocol, an agent or a user may set."""
 
@@ -57,11 +57,11 @@ def resolve_env(
     ):
         _check_names(layer)
         fields.update(layer)
-    label = protocol or agents_protocol or "default"
-    named = _protocol_fields(protocol or agents_protocol, served, name)
-    if any(fields[field] != value for field, value in named.items()):
-        label += " (modified)"
-    spec = _validated({**dict(spec), **fields, "protocol": label})
+    label = protocol or agents_protocol
+    spec = _validated({**dict(spec), **fields, "protocol": label or "default"})
+    named = _protocol_fields(label, served, name)
+    modified = tuple(field for field, value in named.items() if getattr(spec, field) != value)
+    spec = spec.model_copy(update={"modified": modified})
     if isinstance(served, ChecksSpec):
         served.check(spec)
     else:

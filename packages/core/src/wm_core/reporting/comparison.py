@@ -12,7 +12,9 @@ from wm_core.specs import EnvSpec, RunReport
 SEEN_FIELDS = ("observation", "image_size", "resize", "max_pool", "frame_stack")
 """What the agent is shown. It belongs to the agent; every other value belongs to the game that is measured."""
 
-RULE_FIELDS = tuple(name for name in EnvSpec.model_fields if name not in {*SEEN_FIELDS, "requested", "id", "protocol"})
+RULE_FIELDS = tuple(
+    name for name in EnvSpec.model_fields if name not in {*SEEN_FIELDS, "requested", "id", "protocol", "modified"}
+)
 
 
 def labels(reports: Sequence[RunReport]) -> list[str]:

@@ -58,7 +58,7 @@ def _row(report: RunReport, game: GameResult, seed: SeedResult) -> dict[str, Val
         "truncated": seed.truncated,
         "human_normalised": seed_score(game, seed),
         "backend": game.env.backend,
-        "protocol": game.env.protocol,
+        "protocol": game.env.protocol_label,
         "env": _json(game.env.model_dump(mode="json")),
         "checkpoint": given.path if given else None,
         "checkpoint_sha256": given.sha256 if given else seed.checkpoint_sha256,

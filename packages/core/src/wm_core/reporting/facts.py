@@ -98,10 +98,12 @@ def environment_values(env: EnvSpec) -> str:
     values = [
         f"{name}={assigned(getattr(env, name))}"
         for name, field in EnvSpec.model_fields.items()
-        if name not in ("requested", "id", "backend", "protocol")
+        if name not in ("requested", "id", "backend", "protocol", "modified")
         and getattr(env, name) != field.get_default(call_default_factory=True)
     ]
-    return f"backend {env.backend}, protocol {env.protocol}; {', '.join(values) or 'all values at their defaults'}"
+    return (
+        f"backend {env.backend}, protocol {env.protocol_label}; {', '.join(values) or 'all values at their defaults'}"
+    )
 
 
 def assigned(value: Any) -> str:
