@@ -51,7 +51,7 @@ def test_all_ids_are_listed_once() -> None:
 def test_every_field_is_spelled_out() -> None:
     for game in ("ALE/Pong-v5", "Pong-v4"):
         untold = set(EnvSpec.model_fields) - resolve_atari(game).model_fields_set
-        assert untold == {"protocol", "vectorization"}
+        assert untold == {"protocol", "modified", "vectorization"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""A stranger's agent, installed from a wheel beside the core's wheel, is treated like our own.
+"""Installed from wheels into a fresh environment, a stranger's agent is treated like our own, and ours works alone.
 
-The fresh environment holds the core's wheel, the stranger's wheel, and the third-party distributions that the core
-declares: nothing else, so neither an editable install nor an undeclared dependency can help.
+A fresh environment holds wheels and the third-party distributions that they declare: nothing else, so neither an
+editable install nor an undeclared dependency can help.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Fresh:
 
 
 def declared(wheel: Path) -> set[str]:
-    """Names of all distributions that a wheel needs, through any number of others; extras left out."""
+    """Names of all third-party distributions that a wheel needs, through any number of others; extras left out."""
     with zipfile.ZipFile(wheel) as archive:
         (folder,) = {name.partition("/")[0] for name in archive.namelist() if ".dist-info/" in name}
         waiting = PathDistribution(zipfile.Path(archive, f"{folder}/")).requires or []
@@ -74,7 +74,7 @@ def declared(wheel: Path) -> set[str]:
     while waiting:
         requirement = Requirement(waiting.pop())
         applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if applies and requirement.name not in names:
+        if applies and requirement.name not in names and not requirement.name.startswith("wm-"):
             names.add(requirement.name)
             waiting += distribution(requirement.name).requires or []
     return names
@@ -154,3 +154,16 @@ def test_the_stranger_is_trained_and_its_checkpoint_measured_in_workers(fresh: F
 
 def test_the_stranger_keeps_the_contract(fresh: Fresh) -> None:
     assert fresh.python("from wm_core.testing import check_agent; print(check_agent('stranger'))") == "None"
+
+
+def test_iris_measures_its_bundled_agent(wheels: dict[str, Path], tmp_path: Path) -> None:
+    venv.create(tmp_path / "fresh", with_pip=False)
+    environment = Fresh(tmp_path / "fresh")
+    for package in ("core", "torchkit", "agent-iris"):
+        environment.lend(wheels[package])
+        environment.install(wheels[package])
+    environment.wmbench("run", "--agent", "iris", "-n", 8, "--out-dir", tmp_path / "out")
+    report = json.loads((tmp_path / "out" / "benchmark_results.json").read_text())
+    assert report["coverage"] == {"measured": 8, "planned": 8}
+    assert report["untrained"] is False
+    assert report["aggregate"]["per_seed_means"][0] >= 0.9
