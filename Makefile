@@ -1,4 +1,4 @@
-# make run    a fresh machine to a measured agent
+# make run    a fresh machine to measured agents
 # make test   a fresh machine to a tested repository
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -9,6 +9,7 @@ STAMP := $(VENV)/.installed
 .PHONY: run test lint slow clean
 
 run: $(STAMP)
+	$(BIN)/wmbench run --agent iris --out-dir results/iris-demo
 	$(BIN)/wmbench run --agent random --game ALE/Pong-v5 --episodes 4 --num-envs 4 --seeds 2 --out-dir results/first-run
 
 test: $(STAMP)

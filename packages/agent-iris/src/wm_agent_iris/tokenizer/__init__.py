@@ -1,0 +1,1 @@
+"""The discrete autoencoder. Section 2.1."""

@@ -1,0 +1,1 @@
+"""The transformer world model. Section 2.2."""
