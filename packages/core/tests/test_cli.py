@@ -50,6 +50,34 @@ def test_a_run_prints_a_table_and_says_where_the_results_are(tmp_path: Path) -> 
     assert (tmp_path / "out" / "benchmark_results.tex").exists()
 
 
+def test_a_terminal_gets_a_live_display(tmp_path: Path) -> None:
+    import os
+    import pty
+
+    master, slave = pty.openpty()
+    command = [
+        *(sys.executable, "-m", "wm_core.cli.main", "run", "-a", "random", "-n", "40"),
+        "--out-dir",
+        str(tmp_path),
+    ]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    assert b"40/40" in shown
+    assert b"mean return" in shown
+    assert b"steps/s" in shown
+
+
 def test_the_same_command_finds_its_run_again_without_an_out_dir(tmp_path: Path) -> None:
     wmbench("run", "-a", "random", "-n", 5, cwd=tmp_path)
     again = wmbench("run", "-a", "random", "-n", 5, cwd=tmp_path)
