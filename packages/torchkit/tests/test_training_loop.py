@@ -292,7 +292,6 @@ def test_progress_covers_the_whole_schedule_and_never_goes_back(
 
 
 def test_tensorboard_gets_every_metric_once_even_after_an_interruption(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     def interrupt(update: int) -> None:
