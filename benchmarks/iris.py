@@ -3,7 +3,8 @@
 `python benchmarks/iris.py [--threads 2] [--precision bfloat16] [--device cpu] [--repeats 3]`
 
 Beside each figure stands that of the published implementation, measured once on two cores of a machine like the one
-this is developed on, in float32. Such figures drift with the machine; ratios within one run are what to go by.
+this is developed on, in float32. Such figures drift with the machine, so a ratio is a rough one. Run it where nothing
+else runs: two threads that wait for a third process make steps of many small passes ten times slower.
 """
 
 from __future__ import annotations
