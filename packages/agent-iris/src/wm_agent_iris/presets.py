@@ -24,7 +24,8 @@ SMALL_GPU = IRISConfig(
     ),
     compute=ComputeConfig(gradient_checkpointing=True),
 )
-"""For 4 to 8 GB: the paper's values, each batch in parts whose gradients add up to the whole one's."""
+"""For 4 to 8 GB: the paper's values, each batch in parts whose gradients add up to the whole one's
+(exactly where none is padded)."""
 
 TINY = IRISConfig(
     tokenizer=TokenizerConfig(
