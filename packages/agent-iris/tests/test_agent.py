@@ -11,13 +11,31 @@ from wm_agent_iris import checkpoint
 from wm_agent_iris.agent import IRISAgent
 from wm_agent_iris.config import ComputeConfig, IRISConfig
 from wm_agent_iris.model import create_model
+from wm_agent_iris.presets import preset
 from wm_core.errors import CheckpointError, UsageError
 from wm_torchkit.checkpoint import CheckpointHeader, read_header, write_checkpoint
+from wm_torchkit.weights import load_weights
 
 
 @pytest.fixture
 def frames(generator: torch.Generator) -> Tensor:
     return torch.randint(256, (3, 3, 16, 16), generator=generator, dtype=torch.uint8)
+
+
+def test_weights_that_are_not_finite_are_refused_by_name() -> None:
+    agent = IRISAgent.from_config(preset("tiny"), action_size=3)
+    weights = {name: tensor.clone() for name, tensor in agent.state_dict().items()}
+    weights["actor_critic.actor.bias"][0] = float("nan")
+    with pytest.raises(CheckpointError, match=r"NaN or infinite.*actor_critic\.actor\.bias"):
+        load_weights(agent, weights, "here")
+
+
+def test_dreams_of_no_steps_and_frames_beyond_one_are_refused() -> None:
+    agent = IRISAgent.from_config(preset("tiny"), action_size=3)
+    with pytest.raises(ValueError, match="horizon is 0"):
+        agent.imagine_rollout(torch.rand(1, 3, 32, 32), horizon=0)
+    with pytest.raises(ValueError, match="divide by 255"):
+        agent.imagine_rollout(torch.full((1, 3, 32, 32), 200.0), horizon=2)
 
 
 def test_the_seed_alone_decides_the_weights(small_config: IRISConfig) -> None:

@@ -171,6 +171,10 @@ class IRISAgent(nn.Module):
         """
         if frames.dim() != 4:
             raise ValueError(f"frames must be (B, 3, S, S), one a dream, not {tuple(frames.shape)}")
+        if horizon < 1:
+            raise ValueError(f"horizon is {horizon}; a dream has at least 1 step")
+        if frames.is_floating_point() and not bool(((frames >= 0) & (frames <= 1)).all()):
+            raise ValueError("float frames must lie in [0, 1]; give uint8 frames, or divide by 255")
         if actions is not None and actions.shape != (len(frames), horizon):
             raise ValueError(f"actions must be {(len(frames), horizon)}, not {tuple(actions.shape)}")
         return self.dream(

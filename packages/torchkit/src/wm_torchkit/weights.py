@@ -17,8 +17,8 @@ _SHOWN = 3
 def load_weights(module: nn.Module, tensors: Mapping[str, Tensor], source: Path | str) -> None:
     """Load every tensor of `tensors` into `module`, whose names and shapes must be the same.
 
-    Raises `CheckpointError` with the first few names that are missing, unexpected or of another shape (both
-    shapes given) and how many there are; then nothing is loaded.
+    Raises `CheckpointError` with the first few names that are missing, unexpected, of another shape (both shapes
+    given) or not finite, and how many there are; then nothing is loaded.
     """
     own = module.state_dict()
     other_shape = [
@@ -30,6 +30,7 @@ def load_weights(module: nn.Module, tensors: Mapping[str, Tensor], source: Path 
         _listed("missing", [name for name in own if name not in tensors]),
         _listed("unexpected", [name for name in tensors if name not in own]),
         _listed("of another shape", other_shape),
+        _listed("NaN or infinite", [name for name, tensor in tensors.items() if not _is_finite(tensor)]),
     ]
     if any(complaints):
         raise CheckpointError(
@@ -51,7 +52,7 @@ def read_torch_weights(path: Path) -> dict[str, Any]:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         raise CheckpointError(
-            f"{path} is not a file of plain tensors that torch can load ({_first_line(error)}); nothing in "
+            f"{path} is not a file of plain tensors that torch can load ({type(error).__name__}); nothing in "
             "it was executed. Download it again, or save its state_dict() alone"
         ) from error
     if not isinstance(loaded, dict):
@@ -59,13 +60,12 @@ def read_torch_weights(path: Path) -> dict[str, Any]:
     return loaded
 
 
+def _is_finite(tensor: Tensor) -> bool:
+    return not tensor.is_floating_point() or bool(torch.isfinite(tensor).all())
+
+
 def _listed(what: str, names: Sequence[str]) -> str:
     if not names:
         return ""
     more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{len(names)} {what}: {', '.join(names[:_SHOWN])}{more}"
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
