@@ -156,7 +156,6 @@ WRONG = [
     (["run", "-a", "random", "-n", "0"], "0 episodes"),
     (["run", "-a", "random", "--seeds", "1,1"], "repeated"),
     (["run", "-a", "random", "-g", "Pnog-v5"], "Pong-v5"),
-    (["run", "-a", "random", "-g", "catch/0"], "wm-env-bsuite"),
     (["run", "-a", "random", "--device", "abacus"], "unknown device"),
     (["run", "-a", "random", "--checkpoint-map", "nobody=x.pt"], "no agent named 'nobody'"),
     (["run", "-a", "random", "--checkpoint-map", "random"], "is not AGENT=PATH"),

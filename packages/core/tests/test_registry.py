@@ -141,7 +141,7 @@ def test_a_file_gives_its_manifest(tmp_path: Path) -> None:
     ("reference", "message"),
     [
         ("{file}:NOTHING", "has no attribute"),
-        ("{file}:NUMBER", "is a int; name an AgentManifest or EnvManifest"),
+        ("{file}:NUMBER", "is a int; name an AgentManifest, EnvManifest or Suite"),
         ("{file}.gone.py:IT", "no file"),
         ("{file}", "expected 'module:NAME' or 'file.py:NAME'"),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from wm_core.errors import DiskError, StoreError
-from wm_core.specs import Cell, EnvSpec, EpisodeRecord, FailureRecord, Provenance, RunSpec
+from wm_core.specs import Cell, EnvSpec, EpisodeRecord, FailureRecord, LearningRecord, Provenance, RunSpec
 from wm_core.store import EPISODES, MANIFEST, RunDirectory, cell_slug, exclusive
 
 ENV = EnvSpec(requested="g", id="wm/G-v0", backend="b")
@@ -213,3 +213,50 @@ def test_a_full_disk_is_an_error_that_keeps_what_was_recorded(tmp_path: Path) ->
 
 def test_a_disk_error_counts_as_measured_in_part() -> None:
     assert DiskError.exit_code == 1
+
+
+def test_what_another_process_records_is_read_without_reading_all_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other = opened(tmp_path), RunDirectory.attach(tmp_path)
+    run.append(episode(0))
+    assert list(other.episodes()[CELL]) == [0]
+    read = []
+    whole = RunDirectory.read_from
+    monkeypatch.setattr(RunDirectory, "read_from", lambda self, offset: read.append(offset) or whole(self, offset))
+    run.append(episode(1))
+    assert list(other.episodes()[CELL]) == [0, 1]
+    assert read[0] > 0
+
+
+def test_a_damaged_record_keeps_its_number_when_only_the_end_is_read(tmp_path: Path) -> None:
+    run = opened(tmp_path)
+    run.append(episode(0))
+    run.episodes()
+    with (tmp_path / EPISODES).open("a") as file:
+        file.write("{}\n")
+    for _ in range(2):
+        with pytest.raises(StoreError, match="record 3 of"):
+            run.episodes()
+
+
+def test_a_cells_own_episodes_are_found_among_all(tmp_path: Path) -> None:
+    other = CELL.model_copy(update={"seed": 1})
+    run = opened(tmp_path)
+    for number in range(3):
+        run.append(episode(number, float(number)))
+        run.append(episode(number, -1.0, other))
+    assert run.episodes_of(CELL) == run.episodes()[CELL]
+    assert run.episodes_of(other) == run.episodes()[other]
+
+
+def test_a_learning_run_is_done_once_its_log_is_recorded(tmp_path: Path) -> None:
+    run = opened(tmp_path, measures="learning", episodes=1)
+    run.append(FailureRecord(cell=CELL, error="E", message="m"))
+    assert not run.ledger().is_done(CELL)
+    assert len(run.failures()) == 1
+    record = LearningRecord(cell=CELL, log="learning/x", sha256={}, episodes=4, steps=9, learned=True)
+    run.append(record)
+    assert run.ledger().is_done(CELL)
+    assert run.learned(CELL) == record
+    assert run.failures() == []

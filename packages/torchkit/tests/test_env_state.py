@@ -156,3 +156,47 @@ def test_reset_options_and_damaged_states_are_refused() -> None:
     play(env, [1])
     with pytest.raises(CheckpointError, match="damaged"):
         ReplayableEnv(Lives(), seed=0).load_state_dict({**saved(env), "actions": np.empty(0, np.int64)})
+
+
+class Logging(gymnasium.Wrapper):
+    """Keeps the scores of all steps, as a learning run's log."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.scores: list[float] = [-1.0]
+
+    def step(self, action: int) -> Any:
+        result = super().step(action)
+        self.scores.append(result[1])
+        return result
+
+    def log_state(self) -> dict[str, Any]:
+        return {"scores": list(self.scores)}
+
+    def restore_log(self, state: dict[str, Any] | None) -> None:
+        self.scores = [] if state is None else list(state["scores"])
+
+
+def test_the_log_of_a_learning_run_is_restored_with_the_environment() -> None:
+    def make() -> tuple[Logging, ReplayableEnv]:
+        log = Logging(Lives())
+        return log, ReplayableEnv(gymnasium.wrappers.TransformReward(log, lambda reward: -reward), 0, True)
+
+    log, env = make()
+    assert log.scores == []
+    play(env, [1, 2] * 20)
+    state, until = saved(env), list(log.scores)
+    assert len(until) == 40
+    expected = play(env, [0, 1])
+    other_log, other = make()
+    other.load_state_dict(state)
+    assert other_log.scores == until
+    assert play(other, [0, 1]) == expected
+    assert other_log.scores == log.scores
+
+
+def test_a_state_without_the_log_cannot_go_on_with_one() -> None:
+    env = ReplayableEnv(Lives(), seed=0)
+    play(env, [1])
+    with pytest.raises(CheckpointError, match="saved by a training that kept none"):
+        ReplayableEnv(Logging(Lives()), seed=0).load_state_dict(saved(env))

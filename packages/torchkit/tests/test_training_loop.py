@@ -188,6 +188,26 @@ def test_other_values_are_refused_by_name_and_a_permitted_one_is_honoured(tmp_pa
     with pytest.raises(UsageError, match=r"env\.id was None, is 'x'"):
         again({"lr": 1, "net": {"width": 2}}, {"id": "x"})
     again({"lr": 5, "net": {"width": 2}}, may_change=frozenset({"lr"}))
+
+
+def test_a_training_whose_learning_log_was_moved_goes_on(tmp_path: Path) -> None:
+    updates: list[int] = []
+
+    def step() -> dict[str, float]:
+        updates.append(1)
+        return {}
+
+    for epochs, log in ((1, "/before"), (2, "/after")):
+        TrainingLoop(
+            directory=tmp_path,
+            header=CheckpointHeader(agent="a", agent_format="a/1", config={}, env={"options": {"log_dir": log}}),
+            model=torch.nn.Linear(1, 1),
+            state={},
+            random=RandomStreams(0),
+            schedule=Schedule(epochs, [Component("a", step, Phase(1))]),
+        ).run()
+    assert len(updates) == 2
+
     assert max(tmp_path.glob("checkpoints/a-*")).name == "a-000002.safetensors"
 
 

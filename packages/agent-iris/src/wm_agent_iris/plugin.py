@@ -12,7 +12,12 @@ IRIS = AgentManifest(
     presets=("tiny", "small-gpu", "paper"),
     capabilities=("evaluate", "train", "imagine"),
     devices=("cpu", "cuda", "mps"),
-    env_defaults={"atari": {"protocol": "iris"}, "gymnasium": {"observation": "rgb"}, "*": {}},
+    env_defaults={
+        "atari": {"protocol": "iris"},
+        "gymnasium": {"observation": "rgb"},
+        "bsuite": {"observation": "rgb"},
+        "*": {},
+    },
     demo=Demo(game="wm/Catch-v0", checkpoint="demo/catch.safetensors", seeds=(0,), episodes=100),
     model="wm_agent_iris.model:create_model",
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wm_core.specs import AgentManifest as AgentManifest
     from wm_core.specs import EnvManifest as EnvManifest
     from wm_core.specs import EnvSpec as EnvSpec
+    from wm_core.specs import Suite as Suite
 
 _PUBLIC = {
     "AgentManifest": "wm_core.specs",
@@ -20,6 +21,7 @@ _PUBLIC = {
     "EnvManifest": "wm_core.specs",
     "EnvSpec": "wm_core.specs",
     "PolicyAdapter": "wm_core.adapter",
+    "Suite": "wm_core.specs",
     "create_model": "wm_core.models",
     "register": "wm_core.registry",
 }

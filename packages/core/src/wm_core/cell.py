@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from wm_core import registry
 from wm_core.adapter import PolicyAdapter
 from wm_core.checkpoints import file_checkpoint
+from wm_core.context import agent_context
 from wm_core.envs.vector import make_vector
 from wm_core.errors import (
     AgentFailure,
@@ -29,6 +30,7 @@ from wm_core.errors import (
     WMBenchError,
 )
 from wm_core.film import EpisodeFilm
+from wm_core.learning import measure_learning
 from wm_core.protocols import (
     AdapterContext,
     AgentAdapter,
@@ -86,30 +88,27 @@ class _CellRun:
     def measure(self) -> int:
         for reference in self.spec.plugins:
             registry.load_file(reference)
-        recorded = self.run.episodes()[self.cell]
-        todo = missing_episodes(recorded, self.spec.episodes)
+        if self.spec.measures == "learning":
+            return self._learn()
+        todo = missing_episodes(self.run.episodes_of(self.cell), self.spec.episodes)
         if not todo:
             return 0
         self.status.write(CellStatus(phase="starting"))
-        with closing(make_vector(self.env, 1)) as envs:
-            adapter = self._adapter(envs.single_observation_space, envs.single_action_space)
+        adapter = self._adapter(agent_context(self.spec, self.env, self.cell.seed))
         self._give_weights(adapter)
         if isinstance(adapter, PolicyAdapter) and type(adapter).evaluate is PolicyAdapter.evaluate:
             return self._play(adapter, todo)
         return self._evaluate(adapter, todo)
 
-    def _adapter(self, observation_space: Any, action_space: Any) -> AgentAdapter:
+    def _learn(self) -> int:
+        if self.run.learned(self.cell) is not None:
+            return 0
+        self.status.write(CellStatus(phase="starting"))
+        return measure_learning(self.run, self.spec, self.cell, self._adapter, self.status)
+
+    def _adapter(self, context: AdapterContext) -> AgentAdapter:
         cls = _local_adapters.get(self.spec.adapter) or registry.load_class(
             self.spec.adapter, f"the agent '{self.cell.agent}'"
-        )
-        context = AdapterContext(
-            env=self.env,
-            observation_space=observation_space,
-            action_space=action_space,
-            seed=self.cell.seed,
-            device=self.spec.device,
-            preset=self.spec.preset,
-            num_envs=self.spec.num_envs,
         )
         adapter = cls(context)
         if not isinstance(adapter, AgentAdapter):
@@ -117,7 +116,7 @@ class _CellRun:
         return adapter
 
     def _give_weights(self, adapter: AgentAdapter) -> None:
-        given = self.spec.checkpoints.get(self.cell.game)
+        given = self.spec.checkpoint(self.cell)
         if given is not None:
             path = Path(given.path)
             if file_checkpoint(path).sha256 != given.sha256:
@@ -156,7 +155,10 @@ class _CellRun:
 
         directory = self.run.path / "training" / cell_slug(self.cell)
         directory.mkdir(parents=True, exist_ok=True)
-        path = adapter.train(TrainRequest(budget=budget, directory=directory, on_progress=on_progress))
+        overrides = dict(self.spec.settings)
+        path = adapter.train(
+            TrainRequest(budget=budget, directory=directory, overrides=overrides, on_progress=on_progress)
+        )
         self.run.append(TrainedRecord(cell=self.cell, checkpoint=file_checkpoint(path)))
         return path
 
@@ -168,7 +170,7 @@ class _CellRun:
                 self._play_all(policy, todo, lanes)
                 return exit_code
             except EnvironmentFailure as error:
-                recorded = self.run.episodes()[self.cell]
+                recorded = self.run.episodes_of(self.cell)
                 todo = [episode for episode in todo if episode not in recorded]
                 if error.lane is None and lanes > 1:
                     lanes = 1  # played one by one, it shows whose failure it is

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import IO
 
 from wm_core.cell import run_cell
 from wm_core.protocols import CellJob, CellOutcome
@@ -56,17 +57,10 @@ class ProcessExecutor:
                     process.terminate()
 
     def _run(self, job: CellJob) -> CellOutcome:
-        slug = cell_slug(job.cell)
-        job_file = Path(job.run_dir) / "cells" / f"{slug}.json"
-        job_file.parent.mkdir(exist_ok=True)
-        job_file.write_text(job.model_dump_json(indent=2))
-        log = Path(job.run_dir) / "logs" / f"{slug}.worker.log"
+        log = Path(job.run_dir) / "logs" / f"{cell_slug(job.cell)}.worker.log"
         log.parent.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "wm_core.cli.main", "run-cell", str(job_file), "--with-parent"]
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=self._environment()
-            )
+            process = start_cell(job, output, workers=self.workers)
             self._running.add(process)
             try:
                 code = process.wait()
@@ -77,7 +71,20 @@ class ProcessExecutor:
         tail = log.read_bytes()[-_STDERR_TAIL:].decode(errors="replace")
         return CellOutcome(cell=job.cell, exit_code=code, stderr_tail=tail)
 
-    def _environment(self) -> dict[str, str]:
-        """Share the cores: as many threads a worker as there are cores for it, unless the user said."""
-        threads = str(max(1, (os.cpu_count() or 1) // self.workers))
-        return {**dict.fromkeys(_THREAD_VARIABLES, threads), **os.environ, WORKER: "1"}
+
+def start_cell(job: CellJob, output: IO[bytes], *, workers: int) -> subprocess.Popen[bytes]:
+    """A process that measures one cell, and ends when its standard input is closed.
+
+    It shares the cores with the other `workers`: as many threads as there are cores for it, unless the user said.
+    """
+    job_file = Path(job.run_dir) / "cells" / f"{cell_slug(job.cell)}.json"
+    job_file.parent.mkdir(exist_ok=True)
+    job_file.write_text(job.model_dump_json(indent=2))
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    return subprocess.Popen(
+        [sys.executable, "-m", "wm_core.cli.main", "run-cell", str(job_file), "--with-parent"],
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
+        env={**dict.fromkeys(_THREAD_VARIABLES, threads), **os.environ, WORKER: "1"},
+    )

@@ -7,7 +7,7 @@ import inspect
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from wm_core.envs.resolve import resolve_env
 from wm_core.errors import PluginError, UsageError
 from wm_core.film import require_video
 from wm_core.protocols import ChoosesEnv
-from wm_core.specs import AgentManifest, Checkpoint, EnvSpec, RunSpec, TrainBudget
+from wm_core.specs import AgentManifest, Checkpoint, EnvSpec, Measures, RunSpec, TrainBudget
 
 DEFAULT_GAME = "wm/Catch-v0"
 DEFAULT_EPISODES = 100
@@ -44,10 +44,18 @@ class Request:
     checkpoint: str | Path | None = None
     checkpoints: Mapping[str, str | Path] = field(default_factory=dict)
     """A checkpoint of its own for each game, by the id as it was asked for."""
+    seed_checkpoints: Mapping[str, Mapping[int, str | Path]] = field(default_factory=dict)
+    """A checkpoint of its own for each seed of a game; those of other seeds are left alone."""
+    partial: bool = False
+    """Whether games and seeds without a checkpoint are planned as missing, rather than refused."""
     seeds: Sequence[int] | None = None
     episodes: int | None = None
     preset: str | None = None
     train: TrainBudget | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration of the training, by dotted name."""
+    measures: Measures = "policy"
+    suite: str | None = None
     untrained: bool = False
     device: str | None = None
     num_envs: int = 8
@@ -71,8 +79,13 @@ def plan(request: Request) -> RunSpec:
     if request.video:
         require_video()
     games = list(request.games) or [demo.game if demo else DEFAULT_GAME]
-    weights = _weights(request, manifest, games)
-    envs = [_env(request, manifest, game, weights.get(game)) for game in games]
+    if request.measures == "learning":
+        request = _learning(request, manifest)
+    weights = _weights(request, manifest, games, seeds)
+    train = None if weights else request.train
+    if request.settings and train is None:
+        raise UsageError("--set is configuration of a training, but nothing is trained here; leave it out")
+    envs = [_env(request, manifest, game, weights.of_game(game)) for game in games]
     if len({env.id for env in envs}) < len(envs):
         raise UsageError(f"a game is named twice: {', '.join(env.id for env in envs)}")
     return RunSpec(
@@ -83,9 +96,14 @@ def plan(request: Request) -> RunSpec:
         envs=tuple(envs),
         seeds=seeds,
         episodes=episodes,
-        checkpoints={env.id: weights[game] for env, game in zip(envs, games, strict=True) if game in weights},
+        measures=request.measures,
+        checkpoints={e.id: weights.shared[game] for e, game in zip(envs, games, strict=True) if game in weights.shared},
+        seed_checkpoints={e.id: weights.own[game] for e, game in zip(envs, games, strict=True) if game in weights.own},
+        partial=request.partial,
+        suite=request.suite,
         preset=request.preset,
-        train=None if weights else request.train,
+        train=train,
+        settings=dict(request.settings),
         untrained=request.untrained,
         device=resolve_device(request.device, manifest.devices),
         num_envs=min(request.num_envs, episodes),
@@ -168,32 +186,75 @@ def _check_preset(manifest: AgentManifest, preset: str | None) -> None:
         raise UsageError(f"{manifest.name} has no preset '{preset}'; it has: {known}")
 
 
-def _weights(request: Request, manifest: AgentManifest, games: Sequence[str]) -> dict[str, Checkpoint]:
-    """The checkpoint of each game; empty when the agent needs none, trains first, or is measured untrained."""
-    strangers = sorted(set(request.checkpoints) - set(games))
+@dataclass(frozen=True)
+class _Weights:
+    """Digested checkpoints by the game as it was asked for: one for all its seeds, or one for each."""
+
+    shared: Mapping[str, Checkpoint] = field(default_factory=dict)
+    own: Mapping[str, dict[int, Checkpoint]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.shared or self.own)
+
+    def of_game(self, game: str) -> list[Checkpoint]:
+        """All checkpoints of a game."""
+        return [*self.own.get(game, {}).values(), *([self.shared[game]] if game in self.shared else [])]
+
+
+def _learning(request: Request, manifest: AgentManifest) -> Request:
+    """A learning run starts from nothing: the agent trains, or acts if it has nothing to train."""
+    if request.checkpoint or request.checkpoints or request.seed_checkpoints or request.untrained:
+        raise UsageError(
+            "a learning run begins with fresh weights and is scored on what it does while it learns; leave out "
+            "checkpoints and --untrained (`wmbench run -g GAME -c PATH` evaluates a checkpoint)"
+        )
+    if "train" in manifest.capabilities:
+        return replace(request, train=request.train or TrainBudget())
+    if manifest.needs_checkpoint:
+        raise UsageError(f"{manifest.name} cannot be trained, and this is a measurement of learning; use `wmbench run`")
+    return replace(request, train=None)
+
+
+def _weights(request: Request, manifest: AgentManifest, games: Sequence[str], seeds: Sequence[int]) -> _Weights:
+    """The checkpoints; none when the agent needs none, trains first, or is measured untrained."""
+    strangers = sorted({*request.checkpoints, *request.seed_checkpoints} - set(games))
     if strangers:
         raise UsageError(f"a checkpoint is given for {', '.join(strangers)}, which is not among the games")
-    given = {game: request.checkpoints.get(game, request.checkpoint) for game in games}
-    if any(given.values()):
+    own = {
+        game: {seed: request.seed_checkpoints.get(game, {})[seed] for seed in seeds if seed in paths}
+        for game, paths in request.seed_checkpoints.items()
+    }
+    shared = {game: path for game in games if (path := request.checkpoints.get(game, request.checkpoint)) is not None}
+    if request.seed_checkpoints and not shared and not any(own.values()):
+        raise UsageError(f"no checkpoint is of the seeds {', '.join(map(str, seeds))}; choose others with --seeds")
+    if any(own.values()) or shared:
         if request.untrained:
             raise UsageError("--untrained measures fresh weights, but a checkpoint was given; drop one of the two")
         if not manifest.needs_checkpoint and request.adapter_cls is None:
             raise UsageError(f"{manifest.name} has no weights to load; leave the checkpoint out")
-        lacking = [game for game, path in given.items() if path is None]
-        if lacking:
+        lacking = [game for game in games if game not in shared and len(own.get(game, {})) < len(seeds)]
+        if lacking and not request.partial:
             raise UsageError(f"no checkpoint is given for {', '.join(lacking)}")
-        return {game: file_checkpoint(Path(path)) for game, path in given.items() if path is not None}
+        return _Weights(
+            {game: file_checkpoint(Path(path)) for game, path in shared.items()},
+            {
+                game: {seed: file_checkpoint(Path(path)) for seed, path in paths.items()}
+                for game, paths in own.items()
+                if paths
+            },
+        )
     if request.untrained or request.train is not None or not manifest.needs_checkpoint:
         if request.train is not None and request.untrained:
             raise UsageError("--untrained and training first exclude each other; drop one of the two")
         if request.train is not None and request.adapter_cls is None and "train" not in manifest.capabilities:
             raise UsageError(f"{manifest.name} cannot be trained; it offers: {', '.join(manifest.capabilities)}")
-        return {}
+        return _Weights()
     if manifest.demo is not None and manifest.demo.checkpoint is not None and not request.games:
-        return {games[0]: file_checkpoint(_bundled(manifest))}
-    ways = ["-c PATH (with several agents: --checkpoint-map NAME=PATH)"]
+        return _Weights({games[0]: file_checkpoint(_bundled(manifest))})
+    suite = request.suite is not None
+    ways = ["--checkpoints DIR" if suite else "-c PATH (with several agents: --checkpoint-map NAME=PATH)"]
     if "train" in manifest.capabilities:
-        ways.append("--train-epochs N or --train-steps N to train first")
+        ways.append("--train to train first" if suite else "--train-epochs N or --train-steps N to train first")
     ways.append("--untrained to measure fresh weights (every output will say so)")
     raise UsageError(f"{manifest.name} needs a checkpoint: give {', or '.join(ways)}")
 
@@ -207,16 +268,23 @@ def _bundled(manifest: AgentManifest) -> Path:
     return path
 
 
-def _env(request: Request, manifest: AgentManifest, game: str, checkpoint: Checkpoint | None) -> EnvSpec:
+def _env(request: Request, manifest: AgentManifest, game: str, checkpoints: Sequence[Checkpoint]) -> EnvSpec:
     spec = _resolve(request, manifest, game, {})
-    if manifest.needs_checkpoint or request.adapter_cls is not None:
-        adapter = request.adapter_cls or registry.load_adapter(manifest.name)
-        if isinstance(adapter, ChoosesEnv):
-            path = Path(checkpoint.path) if checkpoint else None
-            expected = adapter.expected_env(path, request.preset, spec.backend)
-            if expected:
-                return _resolve(request, manifest, game, expected)
-    return spec
+    if not manifest.needs_checkpoint and request.adapter_cls is None:
+        return spec
+    adapter = request.adapter_cls or registry.load_adapter(manifest.name)
+    if not isinstance(adapter, ChoosesEnv):
+        return spec
+    paths: list[Path | None] = [Path(checkpoint.path) for checkpoint in checkpoints]
+    paths = paths or [None]
+    expected = [adapter.expected_env(path, request.preset, spec.backend) for path in paths]
+    for path, fields in zip(paths, expected, strict=True):
+        if fields != expected[0]:
+            raise UsageError(
+                f"the checkpoints of {game} were made for different environments: {paths[0]} expects {expected[0]}, "
+                f"{path} expects {fields}; measure them in runs of their own"
+            )
+    return _resolve(request, manifest, game, expected[0]) if expected[0] else spec
 
 
 def _resolve(request: Request, manifest: AgentManifest, game: str, expected: Mapping[str, Any]) -> EnvSpec:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from wm_core.specs import Cell, EnvSpec, RunSpec, Spec, TrainBudget
+from wm_core.specs import Cell, EnvSpec, Measures, RunSpec, Spec, TrainBudget
 
 if TYPE_CHECKING:
     import gymnasium
@@ -149,6 +149,62 @@ class VectorBackend(Protocol):
 
     def make_vec(self, spec: EnvSpec, num_envs: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
         """It must take `reset(seed=array, options={"reset_mask": mask})`, a seed for each masked lane."""
+
+
+@runtime_checkable
+class Notes(Protocol):
+    """A backend that knows what a reader must hear of a measurement in one of its environments."""
+
+    def notes(self, spec: EnvSpec, measures: Measures) -> tuple[str, ...]:
+        """Notes on one environment, e.g. "catch/0 takes no seed". They are recorded when a run starts, and reported."""
+
+
+class LearningLog(Spec):
+    """What the log of a learning run holds so far, and how much a whole run is."""
+
+    files: tuple[Path, ...] = Field(description="Empty before the first entry")
+    episodes: int = Field(ge=0, description="Episodes logged")
+    steps: int = Field(ge=0, description="Agent steps logged")
+    planned: int = Field(gt=0, description="Episodes of a whole learning run")
+    most_steps: int = Field(gt=0, description="Agent steps that so many episodes can take")
+
+    @property
+    def complete(self) -> bool:
+        """Whether a whole learning run is logged."""
+        return self.episodes >= self.planned
+
+
+LOG_DIR = "log_dir"
+"""The option of an `EnvSpec` that says where a learning run is logged. It changes nothing of what is played."""
+
+
+@runtime_checkable
+class RecordsLearning(EnvBackend, Protocol):
+    """A backend whose games have a score of a whole learning run, taken from a log that the game itself writes."""
+
+    def recorded(self, spec: EnvSpec, directory: Path | None) -> EnvSpec:
+        """`spec` whose `make` logs to `directory`, its option `LOG_DIR`; with None, one that logs nothing.
+
+        `UsageError` where the specification is not of what is scored. A log belongs to one environment: a second one
+        with the same log, while the first is open, is a `UsageError`.
+        """
+
+    def learning_log(self, spec: EnvSpec, directory: Path) -> LearningLog:
+        """The log of that game in `directory`; `StoreError` where it is damaged."""
+
+
+@runtime_checkable
+class KeepsLog(Protocol):
+    """An environment, or a wrapper of one, that logs a learning run."""
+
+    def log_state(self) -> dict[str, Any]:
+        """What the log depends on besides the episode in progress, in plain values."""
+
+    def restore_log(self, state: dict[str, Any] | None) -> None:
+        """Go on from `log_state()`, once the episode in progress is done again; with None, begin anew.
+
+        What was logged after the state was saved is cut.
+        """
 
 
 class Diagnosis(Spec):

@@ -14,6 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from wm_core import registry
+from wm_core.protocols import Notes
 from wm_core.specs import Provenance, RunSpec
 
 _ALWAYS = ("wm-core", "numpy", "gymnasium", "ale-py", "torch", "opencv-python-headless", "pillow")
@@ -32,7 +33,17 @@ def collect(spec: RunSpec) -> Provenance:
         packages=_packages(spec),
         git_commit=commit,
         git_dirty=dirty,
+        notes=_notes(spec),
     )
+
+
+def _notes(spec: RunSpec) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for env in spec.envs:
+        backend = registry.load_backend(env.backend)
+        if isinstance(backend, Notes):
+            found |= dict.fromkeys(backend.notes(env, spec.measures))
+    return tuple(found)
 
 
 def _command_line() -> str:

@@ -117,7 +117,7 @@ def plugins(kind: Kind) -> Iterator[Plugin | PluginError]:
 
 
 def load(kind: Kind, name: str) -> Any:
-    """Import a plugin: a manifest for agents and environments, a class for executors."""
+    """Import a plugin: a manifest for agents and environments, a `Suite`, a class for executors."""
     plugin = find(kind, name)
     try:
         loaded = plugin.load()
@@ -129,8 +129,8 @@ def load(kind: Kind, name: str) -> Any:
     return _checked(plugin, loaded)
 
 
-def manifest(kind: Literal["agents", "envs"], name: str) -> Any:
-    """The `AgentManifest` or `EnvManifest` of that name."""
+def manifest(kind: Literal["agents", "envs", "suites"], name: str) -> Any:
+    """The `AgentManifest`, `EnvManifest` or `Suite` of that name."""
     return load(kind, name)
 
 
@@ -164,13 +164,13 @@ def load_backend(name: str) -> Any:
 
 def load_file(reference: str) -> Plugin:
     """Register an unpublished plugin, 'path/to/file.py:NAME' or 'package.module:NAME', NAME being a manifest."""
-    from wm_core.specs import AgentManifest, EnvManifest
-
     loaded = load_class(reference, "--plugin")
-    if not isinstance(loaded, AgentManifest | EnvManifest):
+    kind = next((kind for kind, manifest in _manifests().items() if isinstance(loaded, manifest)), None)
+    if kind is None:
         kind_of = "class" if isinstance(loaded, type) else type(loaded).__name__
-        raise PluginError(f"--plugin {reference} is a {kind_of}; name an AgentManifest or EnvManifest in that file")
-    kind: Kind = "agents" if isinstance(loaded, AgentManifest) else "envs"
+        raise PluginError(
+            f"--plugin {reference} is a {kind_of}; name an AgentManifest, EnvManifest or Suite in that file"
+        )
     register(
         _checked(Plugin(kind, loaded.name, reference, reference, lambda: loaded), loaded),
         kind,
@@ -199,12 +199,18 @@ def _import_file(path: Path) -> Any:
     return module
 
 
-def _checked(plugin: Plugin, loaded: Any) -> Any:
-    if plugin.kind not in ("agents", "envs"):
-        return loaded
-    from wm_core.specs import API_VERSION, AgentManifest, EnvManifest
+def _manifests() -> dict[Kind, type[Any]]:
+    from wm_core.specs import AgentManifest, EnvManifest, Suite
 
-    expected = AgentManifest if plugin.kind == "agents" else EnvManifest
+    return {"agents": AgentManifest, "envs": EnvManifest, "suites": Suite}
+
+
+def _checked(plugin: Plugin, loaded: Any) -> Any:
+    from wm_core.specs import API_VERSION
+
+    expected = _manifests().get(plugin.kind)
+    if expected is None:
+        return loaded
     if not isinstance(loaded, expected):
         raise PluginError(
             f"'{plugin.name}' from {plugin.source} is a {type(loaded).__name__}; "

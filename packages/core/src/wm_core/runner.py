@@ -18,8 +18,8 @@ from wm_core.protocols import CellJob, CellOutcome, Executor
 from wm_core.provenance import collect
 from wm_core.reporting import write_report
 from wm_core.results import build_report
-from wm_core.specs import Cell, EpisodeRecord, FailureRecord, Record, RunReport, RunSpec
-from wm_core.status import CellStatus, read_status
+from wm_core.specs import Cell, EpisodeRecord, FailureRecord, LearningRecord, Record, RunReport, RunSpec
+from wm_core.status import STATUS_SUFFIX, CellStatus, read_status
 from wm_core.store import RunDirectory, cell_slug, exclusive, parse
 
 _POLL_S = 0.2
@@ -30,7 +30,7 @@ class Watcher:
     """Hears of a run while it runs. Override what you need; all calls come from one thread."""
 
     def started(self, run: RunDirectory, recorded: int) -> None:
-        """The run begins; `recorded` episodes are there from before."""
+        """The run begins; `recorded` episodes, or learning runs, are there from before."""
 
     def record(self, record: Record) -> None:
         """Something was recorded."""
@@ -61,8 +61,10 @@ class BenchmarkRunner:
         workers: int = 1,
         executor: str | None = None,
         overwrite: bool = False,
+        retry_failed: bool = True,
         watcher: Watcher | None = None,
     ) -> None:
+        """`retry_failed=False` leaves alone what has failed before, and measures only what was never tried."""
         if (adapter_cls is None) == (agent is None):
             raise UsageError("BenchmarkRunner takes either adapter_cls=... or agent='name'")
         if adapter_cls is not None and not isinstance(adapter_cls, type):
@@ -71,7 +73,7 @@ class BenchmarkRunner:
             raise UsageError(f"{workers} workers were asked for; --workers must be 1 or more")
         self.adapter_cls, self.agent = adapter_cls, agent
         self.out_dir = Path(out_dir).expanduser().absolute()
-        self.workers, self.overwrite = workers, overwrite
+        self.workers, self.overwrite, self.retry_failed = workers, overwrite, retry_failed
         self.executor = executor or ("serial" if workers == 1 else "process")
         registry.find("executors", self.executor)
         self.watcher = watcher or Watcher()
@@ -165,19 +167,19 @@ class BenchmarkRunner:
         return report
 
     def _run_cells(self, run: RunDirectory, hooks: Hooks) -> None:
-        episodes = run.episodes()
+        run.episodes()  # a store with strangers in it is refused before anything is measured
+        ledger, absent = run.ledger(), set(run.spec.missing())
         jobs = [
-            CellJob(run_dir=str(run.path.absolute()), spec=run.spec, cell=cell)
+            CellJob(run_dir=str(run.path.absolute()), spec=run.spec.of_cell(cell), cell=cell)
             for cell in run.spec.cells()
-            if len(episodes[cell]) < run.spec.episodes
+            if cell not in absent and not ledger.is_done(cell) and (self.retry_failed or not ledger.failures_of(cell))
         ]
         if not jobs:
             return
         executor: Executor = registry.load("executors", self.executor)(workers=self.workers)
         for outcome in executor.map(jobs):
             _record_silent_death(run, outcome)
-            failures = [failure for failure in run.failures() if failure.cell == outcome.cell]
-            hooks.call("wm_cell_finished", cell=outcome.cell, failures=failures)
+            hooks.call("wm_cell_finished", cell=outcome.cell, failures=run.ledger().failures_of(outcome.cell))
 
 
 def exit_code(report: RunReport) -> int:
@@ -190,8 +192,8 @@ def exit_code(report: RunReport) -> int:
 
 def _record_silent_death(run: RunDirectory, outcome: CellOutcome) -> None:
     """A worker that ended without a word (killed, out of memory, `os._exit`) gets its failure written for it."""
-    whole = len(run.episodes()[outcome.cell]) == run.spec.episodes
-    if whole or any(failure.cell == outcome.cell for failure in run.failures()):
+    ledger = run.ledger()
+    if ledger.is_done(outcome.cell) or ledger.failures_of(outcome.cell):
         return
     how = f"signal {-outcome.exit_code}" if outcome.exit_code < 0 else f"exit code {outcome.exit_code}"
     tail = outcome.stderr_tail.strip().splitlines()
@@ -207,15 +209,16 @@ class _Feed:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="wmbench-feed", daemon=True)
         self._offset = 0
-        self._status = {cell: run.path / "cells" / f"{cell_slug(cell)}.status.json" for cell in run.spec.cells()}
-        self._begun: set[Cell] = set()
+        self._cells = {f"{cell_slug(cell)}{STATUS_SUFFIX}": cell for cell in run.spec.cells()}
+        self._seen: dict[str, int] = {}
+        """When each status file was last written, in ns."""
         self._error: Exception | None = None
 
     def __enter__(self) -> None:
-        for file in self._status.values():
-            file.unlink(missing_ok=True)
+        for name in self._status_files():
+            (self.run.path / "cells" / name).unlink(missing_ok=True)
         data, self._offset = self.run.read_from(0)
-        recorded = sum(isinstance(record, EpisodeRecord) for record in parse(data, self.run.path))
+        recorded = sum(isinstance(record, EpisodeRecord | LearningRecord) for record in parse(data, self.run.path))
         self.watcher.started(self.run, recorded)
         self._thread.start()
 
@@ -242,16 +245,31 @@ class _Feed:
             self._error = error
 
     def _poll(self) -> None:
-        for cell, file in self._status.items():
-            status = read_status(file)
+        for name, written in self._status_files().items():
+            if self._seen.get(name) == written:
+                continue
+            status = read_status(self.run.path / "cells" / name)
             if status is None:
                 continue
-            if cell not in self._begun:
-                self._begun.add(cell)
-                self.hooks.call("wm_cell_started", cell=cell)
-            self.watcher.status(cell, status)
+            if name not in self._seen:
+                self.hooks.call("wm_cell_started", cell=self._cells[name])
+            self._seen[name] = written
+            self.watcher.status(self._cells[name], status)
         data, self._offset = self.run.read_from(self._offset)
         for record in parse(data, self.run.path):
             self.watcher.record(record)
             if isinstance(record, EpisodeRecord):
                 self.hooks.call("wm_episode_finished", record=record)
+
+    def _status_files(self) -> dict[str, int]:
+        """The cells' status files, and when each was written (ns)."""
+        with os.scandir(self.run.path / "cells") as entries:
+            found = [entry for entry in entries if entry.name in self._cells]
+        return {entry.name: written for entry in found if (written := _written_ns(entry)) is not None}
+
+
+def _written_ns(entry: os.DirEntry[str]) -> int | None:
+    try:
+        return entry.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None

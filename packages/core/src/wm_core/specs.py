@@ -144,6 +144,13 @@ class TrainBudget(Spec):
     steps: int | None = Field(None, gt=0, description="Environment steps of the agent")
 
 
+Measures = Literal["policy", "learning"]
+"""What a cell measures: the returns of a policy, or a whole learning run."""
+
+_SINCE_SUITES = ("measures", "settings", "seed_checkpoints", "partial")
+"""Fields of a `RunSpec` that are part of its identity only where they are set."""
+
+
 class RunSpec(Spec):
     """One agent's whole measurement, resolved: nothing in it depends on what is installed later."""
 
@@ -154,9 +161,16 @@ class RunSpec(Spec):
     envs: tuple[EnvSpec, ...]
     seeds: tuple[int, ...]
     episodes: int = Field(gt=0)
-    checkpoints: dict[str, Checkpoint] = Field(default_factory=dict, description="By EnvSpec.id")
+    measures: Measures = "policy"
+    checkpoints: dict[str, Checkpoint] = Field(default_factory=dict, description="By EnvSpec.id, for all seeds")
+    seed_checkpoints: dict[str, dict[int, Checkpoint]] = Field(
+        default_factory=dict, description="By EnvSpec.id and seed: each seed's own weights, from a training run each"
+    )
+    partial: bool = Field(False, description="Cells without a checkpoint are planned, listed as missing, not measured")
+    suite: str | None = Field(None, description="The suite it was planned from; a label, not part of the identity")
     preset: str | None = None
     train: TrainBudget | None = None
+    settings: dict[str, Any] = Field(default_factory=dict, description="Configuration of the training, by dotted name")
     untrained: bool = False
     device: str = "cpu"
     num_envs: int = Field(1, gt=0)
@@ -170,11 +184,57 @@ class RunSpec(Spec):
         """The environment of a cell."""
         return next(env for env in self.envs if env.id == game)
 
+    def of_cell(self, cell: Cell) -> RunSpec:
+        """The part of it that one cell needs: a job of a large suite stays small."""
+        own = {seed: weights for seed, weights in self.seed_checkpoints.get(cell.game, {}).items() if seed == cell.seed}
+        shared = {game: weights for game, weights in self.checkpoints.items() if game == cell.game}
+        return self.model_copy(
+            update={
+                "envs": (self.env(cell.game),),
+                "seeds": (cell.seed,),
+                "checkpoints": shared,
+                "seed_checkpoints": {cell.game: own} if own else {},
+            }
+        )
+
+    def checkpoint(self, cell: Cell) -> Checkpoint | None:
+        """The weights given for a cell: its seed's own, or its game's; None where none were given."""
+        return self.seed_checkpoints.get(cell.game, {}).get(cell.seed) or self.checkpoints.get(cell.game)
+
+    def missing(self) -> list[Cell]:
+        """Planned cells that cannot be measured, because nobody has given their weights."""
+        return [cell for cell in self.cells() if self.checkpoint(cell) is None] if self.partial else []
+
     def identity(self) -> dict[str, Any]:
         """The part that decides what is measured: how it is run and where files lie is left out."""
-        identity = self.model_dump(mode="json", exclude={"plugins", "video"})
+        identity = self.model_dump(mode="json", exclude={"plugins", "video", "suite"})
         identity["checkpoints"] = {game: c.sha256 for game, c in sorted(self.checkpoints.items())}
+        identity["seed_checkpoints"] = {
+            game: {str(seed): c.sha256 for seed, c in sorted(seeds.items())}
+            for game, seeds in sorted(self.seed_checkpoints.items())
+        }
+        for name in _SINCE_SUITES:
+            if getattr(self, name) == type(self).model_fields[name].get_default(call_default_factory=True):
+                del identity[name]
         return identity
+
+    def completes(self, earlier: RunSpec) -> bool:
+        """Whether this is `earlier`, a partial run, with more of its missing weights given and nothing else changed.
+
+        An environment may differ only where its game had no weights: a checkpoint can bring its own picture.
+        """
+        mine, theirs = self.identity(), earlier.identity()
+        for identity in (mine, theirs):
+            for name in ("checkpoints", "seed_checkpoints", "envs"):
+                identity.pop(name, None)
+        same = self.partial and earlier.partial and mine == theirs and self.cells() == earlier.cells()
+        given = [(cell, weights) for cell in earlier.cells() if (weights := earlier.checkpoint(cell)) is not None]
+        return same and all(
+            (now := self.checkpoint(cell)) is not None
+            and now.sha256 == weights.sha256
+            and self.env(cell.game) == earlier.env(cell.game)
+            for cell, weights in given
+        )
 
     def digest(self) -> str:
         """SHA-256 of the identity in canonical JSON."""
@@ -183,7 +243,7 @@ class RunSpec(Spec):
     def differences(self, other: RunSpec) -> Iterator[str]:
         """Names of the identity's fields in which two specifications differ."""
         mine, theirs = self.identity(), other.identity()
-        return (name for name in mine if mine[name] != theirs[name])
+        return (name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
 
 
 def canonical_json(value: Any) -> str:
@@ -225,6 +285,18 @@ class TrainedRecord(Spec):
     checkpoint: Checkpoint
 
 
+class LearningRecord(Spec):
+    """A cell that measures learning has ended, and left the log that its suite scores."""
+
+    kind: Literal["learning"] = "learning"
+    cell: Cell
+    log: str = Field(description="Directory of the log, relative to the run directory")
+    sha256: dict[str, str] = Field(description="Digests of the log's files, by path relative to `log`")
+    episodes: int = Field(ge=0, description="Episodes in the log")
+    steps: int = Field(ge=0, description="Agent steps in the log")
+    learned: bool = Field(description="False for an agent that does not train and only acted")
+
+
 class Provenance(Spec):
     """Where the numbers come from."""
 
@@ -237,6 +309,7 @@ class Provenance(Spec):
     packages: dict[str, str] = Field(description="Versions of the distributions that took part")
     git_commit: str | None = None
     git_dirty: bool | None = None
+    notes: tuple[str, ...] = Field((), description="What the backends say a reader must know of these environments")
 
 
 class SessionRecord(Spec):
@@ -246,8 +319,58 @@ class SessionRecord(Spec):
     provenance: Provenance
 
 
-Record = Annotated[EpisodeRecord | FailureRecord | TrainedRecord | SessionRecord, Field(discriminator="kind")]
+Record = Annotated[
+    EpisodeRecord | FailureRecord | TrainedRecord | LearningRecord | SessionRecord, Field(discriminator="kind")
+]
 """A line of `episodes.jsonl`."""
+
+
+class Suite(Spec):
+    """A benchmark as data: which games, how they are played, how long an agent trains, how it is scored."""
+
+    name: str
+    summary: str = ""
+    paper: str = Field("", description="Where the benchmark is described, e.g. 'arXiv:1903.00374'")
+    api_version: int = API_VERSION
+    games: dict[str, tuple[str, ...]] = Field(description="Group -> game ids; --only takes groups or ids")
+    backend: str | None = Field(None, description="The environment backend; None: the one that claims each id")
+    protocol: str | None = Field(None, description="Named preprocessing of the backend")
+    seeds: tuple[int, ...] = (0,)
+    episodes: int = Field(100, gt=0, description="Episodes a seed; one learning run counts as one")
+    budget: TrainBudget | None = Field(None, description="How long an agent trains; None: its preset says")
+    measures: Measures = "policy"
+    normalisation: Literal["human", "none"] = "none"
+    baselines: tuple[str, ...] = Field((), description="Names of published results to compare with")
+    scorer: str | None = Field(
+        None, description="'module:callable', called as scorer(run: RunDirectory) -> SuiteScores"
+    )
+    figures: str | None = Field(
+        None, description="'module:callable', called as figures(scores, directory) -> list[Path]; needs matplotlib"
+    )
+
+    def ids(self) -> tuple[str, ...]:
+        """All game ids, group by group."""
+        return tuple(game for games in self.games.values() for game in games)
+
+
+class SuiteScore(Spec):
+    """What a suite's own scorer says of one group of games and one seed."""
+
+    group: str
+    seed: int
+    score: FiniteFloat | None = Field(description="None where the group is incomplete")
+    complete: bool
+    done: int = Field(description="Cells with all that the score needs")
+    planned: int = Field(description="Cells the whole group has")
+    detail: str = Field("", description="What a reader must know of this score")
+    tags: tuple[str, ...] = Field((), description="What the group tests, e.g. 'memory'")
+
+
+class SuiteScores(Spec):
+    """All scores of a run, and what must be said of them."""
+
+    rows: tuple[SuiteScore, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Interval(Spec):
@@ -270,7 +393,20 @@ class SeedResult(Spec):
     truncated: int | None = Field(description="Episodes a time limit ended; None where the agent does not say")
     mean: FiniteFloat | None = Field(description="None when nothing was measured")
     std: FiniteFloat | None = Field(description="Sample standard deviation over episodes (n-1); None below two")
-    checkpoint_sha256: str | None = Field(None, description="Of the weights measured, where they were trained here")
+    checkpoint_sha256: str | None = Field(
+        None, description="Of the weights measured, where each seed has its own: trained here, or given"
+    )
+    learning: LearningRecord | None = Field(None, description="Where a cell is a whole learning run: its log")
+
+    @property
+    def measured(self) -> int:
+        """How much of what was planned is there: episodes, or the one learning run."""
+        return len(self.episode_returns) + (self.learning is not None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything planned was measured."""
+        return self.measured == self.planned
 
 
 class Aggregate(Spec):
@@ -330,10 +466,13 @@ class RunReport(Spec):
     num_envs: int
     seeds_vary: str = Field(description="What a seed changes: training and evaluation, or evaluation only")
     spec_sha256: str
-    coverage: Coverage
+    measures: Measures = "policy"
+    suite: str | None = Field(None, description="The suite it was planned from")
+    coverage: Coverage = Field(description="Episodes; learning runs where those are measured")
     games: tuple[GameResult, ...]
     aggregate: Aggregate = Field(description="Over all games; on a single game, that game's")
     failures: tuple[FailureRecord, ...]
+    missing: tuple[Cell, ...] = Field((), description="Planned, but nobody has given their weights")
     notes: tuple[str, ...] = Field((), description="What a reader must know, e.g. versions changed mid-run")
     provenance: Provenance
     wall_time_s: float = Field(description="Sum of the episodes' wall times; they overlap with several environments")

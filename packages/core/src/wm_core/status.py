@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from wm_core.specs import Spec
 
+STATUS_SUFFIX = ".status.json"
 _INTERVAL_S = 0.5
 
 

@@ -1,7 +1,7 @@
 """The run directory: a manifest up front, then one line of JSON for everything that happens.
 
     manifest.json     the resolved RunSpec, its SHA-256, and where the numbers come from
-    episodes.jsonl    append-only: sessions, episodes, failures, trained checkpoints
+    episodes.jsonl    append-only: sessions, episodes, failures, trained checkpoints, learning runs
     benchmark_results.*   the report, computed from the two files above and from nothing else
 
 A record is one write of one line under a lock. A process killed in the middle of a write leaves a torn last
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,10 +24,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from wm_core.atomic import write_text
 from wm_core.errors import DiskError, StoreError
+from wm_core.ledger import Ledger
 from wm_core.specs import (
     Cell,
     EpisodeRecord,
     FailureRecord,
+    LearningRecord,
     Provenance,
     Record,
     RunSpec,
@@ -43,8 +46,15 @@ OURS = (
     "cells",
     "logs",
     "training",
+    "learning",
     "videos",
-    *(f"benchmark_results.{suffix}" for suffix in ("json", "csv", "md", "tex")),
+    "figures",
+    "learning_curves.csv",
+    *(
+        f"{stem}.{suffix}"
+        for stem in ("benchmark_results", "suite", "comparison")
+        for suffix in ("json", "csv", "md", "tex")
+    ),
 )
 """What `--overwrite` removes. Nothing else in the directory is touched."""
 
@@ -58,6 +68,10 @@ class Manifest(Spec):
     spec_sha256: str
     spec: RunSpec
     provenance: Provenance
+
+    def write(self, directory: Path) -> None:
+        """Replace the manifest of a run directory."""
+        write_text(directory / MANIFEST, self.model_dump_json(indent=2) + "\n")
 
 
 def exclusive(path: Path) -> FileLock:
@@ -74,12 +88,17 @@ def exclusive(path: Path) -> FileLock:
 
 
 class RunDirectory:
-    """One agent's run on disk. Open it with `create_or_resume` (the parent) or `attach` (a cell's process)."""
+    """One agent's run on disk. Open it with `create_or_resume` (the parent) or `attach` (a cell's process).
+
+    What it says of episodes, failures and training is what the store holds now; each line is parsed once.
+    """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
         self.manifest = manifest
         self.spec = manifest.spec
+        self._ledger: Ledger | None = None
+        self._offset = self._lines = 0
 
     @classmethod
     def create_or_resume(
@@ -87,7 +106,8 @@ class RunDirectory:
     ) -> RunDirectory:
         """Begin a run in `path`, or go on with the one that is there if it is the same. Hold `exclusive(path)`.
 
-        Raises `StoreError` when the directory cannot be written or holds another run.
+        A partial run may go on with weights that were missing before. Raises `StoreError` when the directory cannot
+        be written or holds another run.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -104,7 +124,10 @@ class RunDirectory:
                     f"{path} has {EPISODES} but no {MANIFEST}; use --overwrite to replace it, or another --out-dir"
                 )
             manifest = Manifest(spec_sha256=spec.digest(), spec=spec, provenance=provenance)
-            write_text(path / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+            manifest.write(path)
+        elif manifest.spec_sha256 != spec.digest() and spec.completes(manifest.spec):
+            manifest = Manifest(spec_sha256=spec.digest(), spec=spec, provenance=manifest.provenance)
+            manifest.write(path)
         elif manifest.spec_sha256 != spec.digest():
             fields = ", ".join(manifest.spec.differences(spec))
             raise StoreError(
@@ -157,47 +180,77 @@ class RunDirectory:
         whole = data[: data.rfind(b"\n") + 1]
         return whole, offset + len(whole)
 
+    def ledger(self) -> Ledger:
+        """What the store adds up to now. Only what was written since the last call is read."""
+        try:
+            if (self.path / EPISODES).stat().st_size < self._offset:
+                self._forget()
+        except FileNotFoundError:
+            self._forget()
+        if self._ledger is None:
+            self._ledger = Ledger(self.spec)
+        data, end = self.read_from(self._offset)
+        records = list(parse(data, self.path, first=self._lines + 1))
+        for record in records:
+            self._ledger.add(record)
+        self._offset, self._lines = end, self._lines + len(records)
+        return self._ledger
+
     def episodes(self) -> dict[Cell, dict[int, EpisodeRecord]]:
         """Episodes by cell and number. Where one was recorded twice the first counts."""
-        found: dict[Cell, dict[int, EpisodeRecord]] = {cell: {} for cell in self.spec.cells()}
-        for record in self.records():
-            if isinstance(record, EpisodeRecord):
-                if record.cell not in found or record.episode >= self.spec.episodes:
-                    raise StoreError(
-                        f"{self.path / EPISODES} has episode {record.episode} of {record.cell}, which is not part of "
-                        "this run; remove that line"
-                    )
-                found[record.cell].setdefault(record.episode, record)
-        return found
+        ledger = self.ledger()
+        if ledger.stranger is not None:
+            raise StoreError(
+                f"{self.path / EPISODES} has episode {ledger.stranger.episode} of {ledger.stranger.cell}, which is "
+                "not part of this run; remove that line"
+            )
+        return ledger.episodes
+
+    def episodes_of(self, cell: Cell) -> dict[int, EpisodeRecord]:
+        """The episodes of one cell by number; the lines of other games and seeds are not parsed."""
+        own: dict[int, EpisodeRecord] = {}
+        for record in self._records_of(cell):
+            if isinstance(record, EpisodeRecord) and record.episode < self.spec.episodes:
+                own.setdefault(record.episode, record)
+        return own
 
     def failures(self) -> list[FailureRecord]:
         """The last failure of everything that is still not measured, in the order of the cells."""
-        episodes = self.episodes()
-        last: dict[tuple[Cell, int | None], FailureRecord] = {}
-        for record in self.records():
-            if isinstance(record, FailureRecord):
-                last[record.cell, record.episode] = record
-        order = {cell: place for place, cell in enumerate(self.spec.cells())}
-        missing = [
-            failure
-            for (cell, episode), failure in last.items()
-            if len(episodes.get(cell, {})) < self.spec.episodes and (episode not in episodes.get(cell, {}))
-        ]
-        return sorted(missing, key=lambda f: (order.get(f.cell, len(order)), -1 if f.episode is None else f.episode))
+        return self.ledger().failures()
 
     def trained(self, cell: Cell) -> TrainedRecord | None:
         """The record of the cell's finished training."""
-        found = [r for r in self.records() if isinstance(r, TrainedRecord) and r.cell == cell]
-        return found[-1] if found else None
+        return self.ledger().trained.get(cell)
+
+    def learned(self, cell: Cell) -> LearningRecord | None:
+        """The record of the cell's finished learning run."""
+        return self.ledger().learned.get(cell)
 
     def sessions(self) -> list[Provenance]:
         """Every process that took part, in order."""
-        return [record.provenance for record in self.records() if isinstance(record, SessionRecord)]
+        return self.ledger().sessions
+
+    def _records_of(self, cell: Cell) -> Iterator[Record]:
+        game = cell.model_dump_json(include={"game"})[len('{"game":') : -1].encode()
+        data = self.read_from(0)[0]
+        lines: dict[int, bytes] = {}
+        for match in re.finditer(rb'"seed"\s*:\s*%d\b' % cell.seed, data):
+            begin = data.rfind(b"\n", 0, match.start()) + 1
+            lines[begin] = data[begin : data.index(b"\n", match.end()) + 1]
+        found = b"".join(line for line in lines.values() if game in line)
+        return (record for record in parse(found, self.path) if getattr(record, "cell", None) == cell)
+
+    def _forget(self) -> None:
+        self._ledger = None
+        self._offset = self._lines = 0
 
 
-def parse(lines: bytes, path: Path) -> Iterator[Record]:
-    """Records of whole lines; `StoreError` on a damaged one (only the last line of a file can be torn)."""
-    for number, line in enumerate(lines.splitlines(), start=1):
+def parse(lines: bytes, path: Path, *, first: int = 1) -> Iterator[Record]:
+    """Records of whole lines; `StoreError` on a damaged one (only the last line of a file can be torn).
+
+    `first` is the number of the first line, for the message.
+    """
+    for number, line in enumerate(lines.splitlines(), start=first):
         try:
             yield _RECORD.validate_json(line)
         except ValidationError as error:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from wm_core import registry
-from wm_core.envs.vector import make_vector
+from wm_core.context import agent_context
 from wm_core.errors import UsageError
+from wm_core.learning import with_log
 from wm_core.plan import Request, plan
-from wm_core.protocols import AdapterContext, Trainable, TrainProgress, TrainRequest
+from wm_core.protocols import Trainable, TrainProgress, TrainRequest
 from wm_core.specs import TrainBudget
 
 
@@ -33,7 +33,8 @@ def train(
 ) -> Path:
     """Train, or go on with the training in `directory`; the checkpoint's path.
 
-    Raises `UsageError` when the agent cannot be trained, and whatever the agent's training raises.
+    In an environment that is scored by learning runs, the log of this one lies in `directory / "learning"`. Raises
+    `UsageError` when the agent cannot be trained, and whatever the agent's training raises.
     """
     spec = plan(
         Request(
@@ -50,18 +51,8 @@ def train(
             num_envs=num_envs,
         )
     )
-    env = spec.envs[0]
-    with closing(make_vector(env, 1)) as envs:
-        context = AdapterContext(
-            env=env,
-            observation_space=envs.single_observation_space,
-            action_space=envs.single_action_space,
-            seed=seed,
-            device=spec.device,
-            preset=preset,
-            num_envs=num_envs,
-        )
-    adapter = registry.load_adapter(agent)(context)
+    env = with_log(spec.envs[0], directory)
+    adapter = registry.load_adapter(agent)(agent_context(spec, env, seed))
     if not isinstance(adapter, Trainable):
         raise UsageError(f"{agent} offers training, but its adapter has no train(); report this to its authors")
     directory.mkdir(parents=True, exist_ok=True)

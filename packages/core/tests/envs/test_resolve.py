@@ -150,6 +150,18 @@ def test_all_23_experiments_of_bsuite_are_known() -> None:
     assert len(set(KNOWN_ELSEWHERE["wm-env-bsuite"]) - {"bsuite/*"}) == 23
 
 
+@pytest.mark.parametrize(
+    ("game", "near"),
+    [
+        ("Catch", ["wm/Catch-v0", "catch/19", "catch/18"]),
+        ("catch/77", ["catch/19", "wm/Catch-v0", "catch/18"]),
+        ("catch/3", ["catch/3", "wm/Catch-v0", "catch/19"]),
+    ],
+)
+def test_the_settings_of_a_game_do_not_crowd_out_the_games_of_others(game: str, near: list[str]) -> None:
+    assert nearest(game, ["wm/Catch-v0", *(f"catch/{setting}" for setting in range(20))]) == near
+
+
 def test_nearest_offers_only_known_ids() -> None:
     ids = [f"ALE/{name}-v5" for name in ("Pong", "Breakout", "Pooyan")]
 

@@ -93,10 +93,19 @@ def test_returns_of_several_games_are_not_averaged(make_report: MakeReport) -> N
     assert "returns of different games are not averaged" in noted(table, 2, 0)[0]
 
 
-def test_a_game_without_a_complete_seed_leaves_no_aggregate_and_is_named(make_report: MakeReport) -> None:
-    table = results_table(make_report({"ALE/Pong-v5": [[1.0]], "ALE/Boxing-v5": [[]]}, planned=1))
+def test_a_game_without_a_complete_seed_is_left_out_of_the_aggregates_which_say_so(make_report: MakeReport) -> None:
+    report = make_report({"ALE/Pong-v5": [[14.6]], "ALE/Boxing-v5": [[]]}, planned=1)
+    table = results_table(report)
     assert texts(table)[1] == ["ALE/Boxing-v5", "0/1", "—", "—", "—"]
-    assert noted(table, 2, 0) == ["no complete seed of ALE/Boxing-v5"]
+    assert noted(table, 2, 0) == ["over the 1 of 2 runs that are complete, which leaves out 1 of 2 games"]
+    assert report.aggregate.mean is not None
+    assert report.aggregate.mean.point == 1.0
+    assert texts(table)[-1][-1] == "1/1"
+
+
+def test_no_complete_seed_of_any_game_leaves_no_aggregate_and_names_the_games(make_report: MakeReport) -> None:
+    table = results_table(make_report({"ALE/Pong-v5": [[]], "ALE/Boxing-v5": [[]]}, planned=1))
+    assert noted(table, 2, 0) == ["no complete seed of ALE/Pong-v5, ALE/Boxing-v5"]
 
 
 def test_every_seed_of_every_game_has_a_row(make_report: MakeReport) -> None:

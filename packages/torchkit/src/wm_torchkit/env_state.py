@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from wm_core.errors import CheckpointError, EnvironmentFailure, UsageError
+from wm_core.protocols import KeepsLog
 from wm_torchkit.seeding import MAX_SEED
 
 _STEP = -1
@@ -22,6 +23,9 @@ class ReplayableEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     depends on nothing before it. Restoring takes a new environment, does all that was done to the saved one,
     and compares each observation, reward and end by checksum: an environment that does not repeat itself is
     found out.
+
+    Where the environment, or one that it wraps, `KeepsLog` of a learning run, the log begins anew with this object,
+    and is saved and restored with it.
 
     With `life_loss_ends_episode`, the game goes on after a termination with `info["lives"] > 0`, so the
     memory reaches back to the last game over or time limit.
@@ -41,6 +45,9 @@ class ReplayableEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._forget()
         self.observation = None
         self.episode_over = True
+        self._log = _log_of(env)
+        if self._log is not None:
+            self._log.restore_log(None)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode, from a derived seed unless one is given. Options are refused."""
@@ -68,7 +75,9 @@ class ReplayableEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def state_dict(self) -> dict[str, Any]:
         """What was done since the environment started afresh."""
+        log = {} if self._log is None else {"log": self._log.log_state()}
         return {
+            **log,
             "resets": self._resets,
             "seeds": np.array(self._seeds, np.int64),
             "actions": np.stack(self._actions) if self._actions else np.empty(0, np.int64),
@@ -98,6 +107,16 @@ class ReplayableEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                     "training cannot go on exactly"
                 )
         self._resets = state["resets"]
+        if self._log is not None:
+            self._restore_log(self._log, state)
+
+    def _restore_log(self, log: KeepsLog, state: dict[str, Any]) -> None:
+        if "log" not in state:
+            raise CheckpointError(
+                f"the saved state of {self._name()} has no log of its learning run: it was saved by a training that "
+                "kept none; train in another directory to have one"
+            )
+        log.restore_log(state["log"])
 
     def _reset(self, seed: int) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed)
@@ -115,6 +134,14 @@ class ReplayableEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _name(self) -> str:
         spec = self.env.spec
         return spec.id if spec is not None else type(self.env.unwrapped).__name__
+
+
+def _log_of(env: gymnasium.Env[Any, Any]) -> KeepsLog | None:
+    while not isinstance(env, KeepsLog):
+        if not isinstance(env, gymnasium.Wrapper):
+            return None
+        env = env.env
+    return env
 
 
 def _digest(observation: Any, reward: Any, terminated: bool, truncated: bool) -> int:

@@ -11,7 +11,7 @@ import click
 
 from wm_core import registry
 from wm_core.errors import UsageError
-from wm_core.specs import RunSpec
+from wm_core.specs import Cell, RunSpec, TrainBudget
 
 
 def complete_agent(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -93,14 +93,34 @@ def print_plan(specs: Sequence[RunSpec], root: Path, *, as_json: bool) -> None:
         return
     for spec in specs:
         cells = spec.cells()
-        click.echo(f"{spec.agent}: {len(cells)} cells x {spec.episodes} episodes on {spec.device} -> {root}")
+        each = "a learning run" if spec.measures == "learning" else f"{spec.episodes} episodes"
+        click.echo(f"{spec.agent}: {len(cells)} cells, each {each}, on {spec.device} -> {root}")
+        played: dict[str, list[str]] = {}
         for env in spec.envs:
-            weights = spec.checkpoints.get(env.id)
-            state = f"checkpoint {weights.path} (sha256 {weights.sha256[:12]})" if weights else "no checkpoint"
-            if spec.untrained:
-                state = "UNTRAINED weights"
-            if spec.train is not None:
-                state = f"trained first: {spec.train.model_dump(exclude_none=True)}"
-            click.echo(f"  {env.id} (asked for: {env.requested}), {state}")
-            click.echo(f"    {env.model_dump_json(exclude={'requested', 'id'})}")
+            asked = "" if env.requested == env.id else f" (asked for: {env.requested})"
+            line = f"  {env.id}{asked}, {_weights_of(spec, env.id)}"
+            played.setdefault(env.model_dump_json(exclude={"requested", "id"}), []).append(line)
+        for fields, lines in played.items():
+            click.echo("\n".join([*lines, f"    {fields}"]))
         click.echo(f"  seeds {', '.join(map(str, spec.seeds))}; {spec.num_envs} environments together")
+
+
+def _weights_of(spec: RunSpec, game: str) -> str:
+    if spec.untrained:
+        return "UNTRAINED weights"
+    if spec.measures == "learning":
+        return _learning_of(spec.train)
+    if spec.train is not None:
+        return f"trained first: {spec.train.model_dump(exclude_none=True) or 'as long as its preset says'}"
+    weights = [spec.checkpoint(Cell(agent=spec.agent, game=game, seed=seed)) for seed in spec.seeds]
+    named = dict.fromkeys(f"{one.path} (sha256 {one.sha256[:12]})" for one in weights if one is not None)
+    if named:
+        return f"checkpoint {', '.join(named)}"
+    return "no checkpoint" if spec.partial else "without weights"
+
+
+def _learning_of(budget: TrainBudget | None) -> str:
+    if budget is None:
+        return "acts without training"
+    limit = budget.model_dump(exclude_none=True)
+    return f"learns from fresh weights: {limit or 'until all its episodes are logged'}"

@@ -97,6 +97,8 @@ def train(
         options = [f"{option} {shlex.quote(str(value))}" for option, value in said if value is not None]
         options += [f"--env {shlex.quote(field)}" for field in env_fields]
         options += [f"--plugin {shlex.quote(plugin)}" for plugin in plugins]
+        if (directory / "learning").is_dir():
+            click.echo(f"log of the learning run: {directory / 'learning'}")
         click.echo(f"checkpoint: {path}\nmeasure it: wmbench run -a {agent} {' '.join(options)}")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wm_core import registry
 from wm_core.envs.steps import NotAStep
 from wm_core.errors import EnvironmentFailure, UsageError, WMBenchError
-from wm_core.protocols import VectorBackend
+from wm_core.protocols import RecordsLearning, VectorBackend
 from wm_core.specs import EnvSpec
 
 _log = logging.getLogger("wmbench")
@@ -107,8 +107,11 @@ def close_quietly(env: Any, name: str) -> None:
         _log.warning("%s could not be closed: %s", name, cause_of(error))
 
 
-def make_vector(spec: EnvSpec, num_envs: int) -> LaneEnvs:
+def make_vector(spec: EnvSpec, num_envs: int, *, recorded: bool = False) -> LaneEnvs:
     """Lanes as `spec.vectorization` says: in this thread, or in the backend's own vector environment.
+
+    A log of a learning run (`wm_core.protocols.RecordsLearning`) that `spec` names is written only if `recorded`: say
+    so of the one lane that an agent trains in, and not of those that it is evaluated in.
 
     Raises `UsageError` when the backend cannot do what is asked, `EnvironmentFailure` when making one fails, even by
     an exit.
@@ -119,6 +122,8 @@ def make_vector(spec: EnvSpec, num_envs: int) -> LaneEnvs:
     if num_envs < 1:
         raise UsageError(f"{num_envs} environments were asked for; expected at least 1")
     backend = registry.load_backend(spec.backend)
+    if isinstance(backend, RecordsLearning) and not recorded:
+        spec = backend.recorded(spec, None)
     native = isinstance(backend, VectorBackend) and backend.expresses(spec)
     if spec.vectorization == "native" and not native:
         raise UsageError(

@@ -7,6 +7,7 @@ as a mapping from game to its runs, of equal or unequal number, or as a matrix o
 from __future__ import annotations
 
 from wm_core.metrics.aggregates import aggregate, bootstrap_iqm_ci, iqm_of_array
+from wm_core.metrics.difference import difference
 from wm_core.metrics.improvement import probability_of_improvement
 from wm_core.metrics.normalisation import human_normalise, superhuman_count
 from wm_core.metrics.profiles import performance_profile
@@ -16,6 +17,7 @@ __all__ = [
     "Scores",
     "aggregate",
     "bootstrap_iqm_ci",
+    "difference",
     "human_normalise",
     "iqm_of_array",
     "performance_profile",

@@ -5,7 +5,7 @@ Definitions and values are those of Agarwal et al. 2021 (arXiv:2108.13264) and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,16 +69,23 @@ def aggregate(
     check_request(num_samples, level)
     runs = runs_by_game(scores)
     summable(runs)
-    strata = tables(runs)
-    points = {name: float(value[0]) for name, value in _statistics([table[None] for table in strata]).items()}
+    points = points_of(runs)
     reason = refusal(runs)
     if reason is not None:
         return {name: Interval(point=point, refused=reason) for name, point in points.items()}
-    estimates = [_statistics(chunk) for chunk in resamples(strata, num_samples, seed)]
-    return {
-        name: percentile_interval(point, np.concatenate([chunk[name] for chunk in estimates]), level)
-        for name, point in points.items()
-    }
+    estimates = estimates_of(runs, num_samples, seed)
+    return {name: percentile_interval(point, estimates[name], level) for name, point in points.items()}
+
+
+def points_of(runs: Mapping[str, Floats]) -> dict[str, float]:
+    """The four aggregates of the runs themselves."""
+    return {name: float(value[0]) for name, value in _statistics([table[None] for table in tables(runs)]).items()}
+
+
+def estimates_of(runs: Mapping[str, Floats], num_samples: int, seed: int) -> dict[str, Floats]:
+    """The four aggregates of each resample, shape `(num_samples,)`."""
+    chunks = [_statistics(chunk) for chunk in resamples(tables(runs), num_samples, seed)]
+    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
 def _statistics(samples: Sequence[Floats]) -> dict[str, Floats]:

@@ -87,6 +87,11 @@ def baseline(game: str) -> Baseline:
     return ATARI_100K[name]
 
 
+def canonical_name(game: str) -> str:
+    """`Pong` for every id of Pong: scores of games with baselines are kept by this name. Other ids stay as they are."""
+    return _name(game) if is_normalisable(game) else game
+
+
 def _name(game: str) -> str:
     match = _ATARI_ID.fullmatch(game)
     return match[1] if match else game

@@ -74,6 +74,15 @@ def refusal(runs: Mapping[str, Floats]) -> str | None:
     return f"{where}: an interval needs two or more runs of every game"
 
 
+def either_refusal(x: Mapping[str, Floats], y: Mapping[str, Floats]) -> str | None:
+    """Why two sets of runs allow no interval of what is between them, or None."""
+    for which, runs in (("x", x), ("y", y)):
+        reason = refusal(runs)
+        if reason is not None:
+            return f"{which} has {reason}"
+    return None
+
+
 def check_request(num_samples: int, level: float) -> None:
     """`ValueError` for a number of resamples that is no integer or below 1, or a level outside (0, 1)."""
     if not isinstance(num_samples, Integral) or isinstance(num_samples, bool):

@@ -11,10 +11,10 @@ from wm_core.metrics.bootstrap import (
     Floats,
     check_request,
     chunks,
+    either_refusal,
     percentile_interval,
-    refusal,
 )
-from wm_core.metrics.scores import Scores, runs_by_game
+from wm_core.metrics.scores import Scores, runs_by_game, same_games
 from wm_core.specs import Interval
 
 
@@ -29,18 +29,15 @@ def probability_of_improvement(
     """
     check_request(num_samples, level)
     runs_x, runs_y = runs_by_game(x), runs_by_game(y)
-    if runs_x.keys() != runs_y.keys():
-        lone = ", ".join(sorted(runs_x.keys() ^ runs_y.keys())[:5])
-        raise ValueError(f"x and y must hold the same games, but only one of them has {lone}; leave those out")
+    same_games(runs_x, runs_y)
     pairs = sorted(
         ((runs_x[game], runs_y[game]) for game in runs_x), key=lambda pair: (pair[0].tolist(), pair[1].tolist())
     )
     wins = [_wins(*pair) for pair in pairs]
     point = float(np.mean([table.mean() for table in wins]))
-    for which, runs in (("x", runs_x), ("y", runs_y)):
-        reason = refusal(runs)
-        if reason is not None:
-            return Interval(point=point, refused=f"{which} has {reason}")
+    reason = either_refusal(runs_x, runs_y)
+    if reason is not None:
+        return Interval(point=point, refused=reason)
     rng = np.random.default_rng(seed)
     estimates = np.mean([_resampled_share(table, num_samples, rng) for table in wins], axis=0)
     return percentile_interval(point, estimates, level)

@@ -33,6 +33,15 @@ def runs_by_game(scores: Scores) -> dict[str, NDArray[np.float64]]:
     return {game: np.sort(values) for game, values in runs.items()}
 
 
+def same_games(x: Mapping[str, NDArray[np.float64]], y: Mapping[str, NDArray[np.float64]]) -> None:
+    """`ValueError` that names games which only one of the two has."""
+    lone = sorted(x.keys() ^ y.keys())
+    if lone:
+        raise ValueError(
+            f"x and y must hold the same games, but only one of them has {', '.join(lone[:5])}; leave those out"
+        )
+
+
 def finite(values: ArrayLike, what: str) -> NDArray[np.float64]:
     """`values` as float64; `ValueError` that names `what` and the place where one is missing, NaN or infinite."""
     if isinstance(values, np.ma.MaskedArray):

@@ -11,6 +11,7 @@ from wm_core.errors import UsageError
 from wm_core.reporting.comparison import environments, general_notes, labels, protocol_notes
 from wm_core.reporting.formatting import HNS_DECIMALS, NONE, bounds, decimals_for, estimate, number
 from wm_core.reporting.layout import Entry, Notes, Table, figures, words
+from wm_core.reporting.learning_table import learning_entry
 from wm_core.reporting.tables import (
     EXCLUDED,
     STATISTICS,
@@ -19,6 +20,7 @@ from wm_core.reporting.tables import (
     complete,
     game_coverage,
     interval_method,
+    measured_games,
     partial,
     refusal,
     spread,
@@ -93,6 +95,8 @@ def _game_entries(game: str, agents: Sequence[RunReport], notes: Notes) -> Itera
 def _game_entry(result: GameResult | None, decimals: int, notes: Notes) -> Entry:
     if result is None:
         return figures(NONE, notes.mark("not part of this agent's run"))
+    if any(seed.learning is not None for seed in result.seeds):
+        return learning_entry(result, notes)
     whole = all(map(complete, result.seeds))
     covered = "" if whole else f" ({game_coverage(result)})"
     if result.aggregate.mean is None:
@@ -139,7 +143,7 @@ def _superhuman(report: RunReport, notes: Notes) -> Entry:
     reason = _no_aggregate("human-normalised", report)
     if reason is not None or report.aggregate.superhuman is None:
         return figures(NONE, notes.mark(reason or absence(report)))
-    return figures(f"{report.aggregate.superhuman}/{len(report.games)}")
+    return figures(f"{report.aggregate.superhuman}/{measured_games(report)}")
 
 
 def _no_aggregate(scale: str, report: RunReport) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
+from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,16 +20,17 @@ from wm_core.specs import RunReport
 def render_table(report: RunReport) -> RichTable:
     """The results of one agent, with its coverage and its environments below."""
     below = [f"Coverage: {coverage(report)}", *environment_lines(report.games), *report.notes]
-    return _render(results_table(report), below)
+    return render(results_table(report), below)
 
 
 def render_combined(reports: Sequence[RunReport]) -> RichTable:
     """The results of several agents beside each other."""
     (table,) = combined_tables(reports)
-    return _render(table, [])
+    return render(table)
 
 
-def _render(table: Table, below: Sequence[str]) -> RichTable:
+def render(table: Table, below: Sequence[str] = ()) -> RichTable:
+    """Any table, with lines below it."""
     notes = [f"{f'{mark} ' if mark else ''}{text}" for mark, text in table.notes]
     rendered = RichTable(
         title=Text(one_line(table.title), style="bold"),
@@ -39,8 +41,8 @@ def _render(table: Table, below: Sequence[str]) -> RichTable:
         title_justify="left",
         caption_justify="left",
     )
-    for column in table.columns:
-        rendered.add_column(_text(column), justify="right" if column.figures else "left", overflow="fold")
+    for column, width in zip(table.columns, _widths(table), strict=True):
+        rendered.add_column(_text(column), justify="right" if column.figures else "left", overflow="fold", width=width)
     for group in table.groups:
         for row in group:
             rendered.add_row(*map(_text, row))
@@ -48,8 +50,18 @@ def _render(table: Table, below: Sequence[str]) -> RichTable:
     return rendered
 
 
+def _widths(table: Table) -> list[int | None]:
+    """The width of each column that breaks no word, where the terminal has room for these; otherwise None for all."""
+    rows = [table.columns, *(row for group in table.groups for row in group)]
+    texts = [[_text(row[place]).plain for row in rows] for place in range(len(table.columns))]
+    words = [max(len(word) for text in column for word in ["", *text.split()]) for column in texts]
+    whole = [max(map(len, column)) for column in texts]
+    room = Console().width - 2 * len(words)
+    return [*words] if sum(words) <= room < sum(whole) else [None] * len(words)
+
+
 def _text(entry: Entry) -> Text:
-    text = Text(one_line(entry.text))
+    text = Text(one_line(entry.text), style="bold" if entry.bold else "")
     if entry.marks:
         text.append(DAGGER if entry.marks == (DAGGER,) else f" ({','.join(entry.marks)})")
     return text

@@ -24,6 +24,7 @@ def all_facts(report: RunReport) -> Facts:
     dirty = " with uncommitted changes" if provenance.git_dirty else ""
     return [
         ("Agent", report.agent),
+        *([("Suite", report.suite)] if report.suite else []),
         ("Coverage", coverage(report)),
         *([("Weights", UNTRAINED)] if report.untrained else []),
         ("Seeds", f"{listing(seeds(report), 20)}; they vary {report.seeds_vary}"),
@@ -65,8 +66,9 @@ def short_facts(report: RunReport) -> Facts:
 
 
 def coverage(report: RunReport) -> str:
-    """`480/500 episodes (incomplete)`."""
-    return f"{report.coverage} episodes{'' if report.coverage.complete else ' (incomplete)'}"
+    """`480/500 episodes (incomplete)`, or learning runs where those are measured."""
+    unit = "learning runs" if report.measures == "learning" else "episodes"
+    return f"{report.coverage} {unit}{'' if report.coverage.complete else ' (incomplete)'}"
 
 
 def seeds(report: RunReport) -> list[int]:

@@ -18,6 +18,8 @@ class Entry:
     marks: tuple[str, ...] = ()
     figures: bool = False
     """Numbers: set in mathematics by LaTeX, and to the right."""
+    bold: bool = False
+    """The best of its row."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,9 @@ def words(text: str, *marks: str) -> Entry:
     return Entry(text, marks)
 
 
-def figures(text: str, *marks: str) -> Entry:
+def figures(text: str, *marks: str, bold: bool = False) -> Entry:
     """An entry of numbers."""
-    return Entry(text, marks, figures=True)
+    return Entry(text, marks, figures=True, bold=bold)
 
 
 def _letters(place: int) -> str:

@@ -25,22 +25,23 @@ def escape(text: str) -> str:
 
 def to_markdown(report: RunReport) -> str:
     """The report of one agent."""
-    lines = [f"# {escape(title(report))}", "", *_table(results_table(report))]
-    if len(report.games) > 1:
-        lines += ["", "## Seeds", "", *_table(seeds_table(report))]
+    lines = [f"# {escape(title(report))}", "", *table_lines(results_table(report))]
+    if len(report.games) > 1 and report.measures == "policy":
+        lines += ["", "## Seeds", "", *table_lines(seeds_table(report))]
     return "\n".join([*lines, "", "## How it was measured", "", *_facts(report), ""])
 
 
 def combined_to_markdown(reports: Sequence[RunReport]) -> str:
     """The reports of several agents, beside each other and then one by one."""
     (table,) = combined_tables(reports)
-    lines = [f"# Benchmark results: {escape(', '.join(report.agent for report in reports))}", "", *_table(table)]
+    lines = [f"# Benchmark results: {escape(', '.join(report.agent for report in reports))}", "", *table_lines(table)]
     for report in reports:
         lines += ["", f"## {escape(title(report))}", "", *_facts(report)]
     return "\n".join([*lines, ""])
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
+    """A table, its caption and its notes, line by line."""
     yield _row(table.columns)
     yield "|" + "|".join(" ---: " if column.figures else " :--- " for column in table.columns) + "|"
     for group in table.groups:
@@ -55,7 +56,12 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _row(entries: Sequence[Entry]) -> str:
-    return "| " + " | ".join(escape(entry.text) + _marks(entry.marks) for entry in entries) + " |"
+    return "| " + " | ".join(map(_entry, entries)) + " |"
+
+
+def _entry(entry: Entry) -> str:
+    text = f"**{escape(entry.text)}**" if entry.bold else escape(entry.text)
+    return text + _marks(entry.marks)
 
 
 def _marks(marks: Sequence[str]) -> str:

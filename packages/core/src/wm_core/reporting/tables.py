@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from wm_core.metrics import human_normalise
 from wm_core.metrics.baselines import has_baselines
-from wm_core.reporting.formatting import HNS_DECIMALS, NONE, bounds, decimals_for, estimate, number, percent
+from wm_core.reporting.formatting import HNS_DECIMALS, NONE, bounds, decimals_for, estimate, listing, number, percent
 from wm_core.reporting.layout import Entry, Notes, Table, figures, words
+from wm_core.reporting.learning_table import learning_table
 from wm_core.specs import Aggregate, GameResult, Interval, RunReport, SeedResult
 
 Row = tuple[Entry, ...]
@@ -20,6 +21,8 @@ STATISTICS = {"mean": "Mean", "median": "Median", "iqm": "IQM", "optimality_gap"
 
 def results_table(report: RunReport) -> Table:
     """The table of a report: the seeds of a single game, or the games, and the aggregates below."""
+    if report.measures == "learning":
+        return learning_table(report, title(report))
     return _one_game(report) if len(report.games) == 1 else _several_games(report)
 
 
@@ -42,7 +45,7 @@ def title(report: RunReport) -> str:
 
 def complete(seed: SeedResult) -> bool:
     """Whether everything planned was measured."""
-    return len(seed.episode_returns) == seed.planned
+    return seed.complete
 
 
 def seed_score(game: GameResult, seed: SeedResult) -> float | None:
@@ -81,14 +84,23 @@ def absence(report: RunReport) -> str:
     if report.aggregate.scale == "return" and len(report.games) > 1:
         return "returns of different games are not averaged, and not all of these games have human baselines"
     missing = [game.env.id for game in report.games if all(m is None for m in game.aggregate.per_seed_means)]
-    return f"no complete seed of {', '.join(missing)}" if missing else "not computed"
+    return f"no complete seed of {listing(missing)}" if missing else "not computed"
 
 
 def partial(report: RunReport) -> str | None:
     """That an aggregate leaves runs out, and how many."""
     runs = [mean for game in report.games for mean in game.aggregate.per_seed_means]
     missing = sum(mean is None for mean in runs)
-    return f"over the {len(runs) - missing} of {len(runs)} runs that are complete" if missing else None
+    if not missing:
+        return None
+    there, games = measured_games(report), len(report.games)
+    where = f", which leaves out {games - there} of {games} games" if there < games else ""
+    return f"over the {len(runs) - missing} of {len(runs)} runs that are complete{where}"
+
+
+def measured_games(report: RunReport) -> int:
+    """The number of games with a complete seed."""
+    return sum(any(mean is not None for mean in game.aggregate.per_seed_means) for game in report.games)
 
 
 def refusal(interval: Interval) -> str | None:
@@ -230,5 +242,5 @@ def _aggregate_rows(report: RunReport, notes: Notes) -> Iterator[Row]:
         shown = figures(bounds(interval, HNS_DECIMALS), *([notes.mark(reason)] if reason else []))
         yield (words(label, *marks), blank, blank, shown, figures(number(interval.point, HNS_DECIMALS)))
     if aggregate.superhuman is not None:
-        count = figures(f"{aggregate.superhuman}/{len(report.games)}")
+        count = figures(f"{aggregate.superhuman}/{measured_games(report)}")
         yield (words("Superhuman games", *marks), blank, blank, blank, count)

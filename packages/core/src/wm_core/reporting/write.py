@@ -19,7 +19,7 @@ def write_report(report: RunReport, directory: Path) -> list[Path]:
 
     Raises `StoreError` when a file cannot be written or a number of the report is not finite.
     """
-    return _write(
+    return write_files(
         directory / "benchmark_results",
         {"json": to_json(report), "csv": to_csv([report]), "md": to_markdown(report), "tex": to_latex(report)},
     )
@@ -30,7 +30,7 @@ def write_combined(reports: Sequence[RunReport], directory: Path) -> list[Path]:
 
     Raises `UsageError` when there are no reports, and `StoreError` as `write_report` does.
     """
-    return _write(
+    return write_files(
         directory / "combined_benchmark_results",
         {
             "json": to_json(combine(reports)),
@@ -41,7 +41,8 @@ def write_combined(reports: Sequence[RunReport], directory: Path) -> list[Path]:
     )
 
 
-def _write(stem: Path, texts: Mapping[str, str]) -> list[Path]:
+def write_files(stem: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write `stem.SUFFIX` for each suffix; their paths. The texts are all made before the first is written."""
     paths = []
     for suffix, text in texts.items():
         paths.append(stem.with_name(f"{stem.name}.{suffix}"))

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from torch import nn
 
 from wm_core.errors import CheckpointError, DiskError, StoreError, UsageError
+from wm_core.protocols import LOG_DIR
 from wm_torchkit.checkpoint import CheckpointHeader
 from wm_torchkit.checkpoint_store import CheckpointStore, SavedTraining
 from wm_torchkit.nan_guard import NonFiniteError, check_parameters
@@ -27,6 +28,8 @@ from wm_torchkit.weights import load_weights
 
 _LOG = logging.getLogger(__name__)
 _REPORT_EVERY_S = 0.2
+_WHERE_FILES_LIE = frozenset({f"env.options.{LOG_DIR}"})
+"""A training may be moved."""
 
 
 class Stateful(Protocol):
@@ -229,9 +232,8 @@ class TrainingLoop:
     def _require_same(self, saved: SavedTraining) -> None:
         was = _dotted({**saved.header.config, "env": saved.header.env})
         now = _dotted({**self._header.config, "env": self._header.env})
-        differing = sorted(
-            name for name in was.keys() | now.keys() if was.get(name) != now.get(name) and name not in self._may_change
-        )
+        compared = (was.keys() | now.keys()) - self._may_change - _WHERE_FILES_LIE
+        differing = sorted(name for name in compared if was.get(name) != now.get(name))
         if differing:
             listed = "; ".join(f"{name} was {was.get(name)!r}, is {now.get(name)!r}" for name in differing[:5])
             raise UsageError(
