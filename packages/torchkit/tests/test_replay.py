@@ -328,3 +328,46 @@ def test_options_that_contradict_are_refused(tmp_path: Path) -> None:
         replay.sample(1, 1, "both")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="batch of 0"):
         replay.sample(0, 1)
+
+
+def test_vectors_are_stored_beside_frames_or_alone() -> None:
+    for shape in (SHAPE, None):
+        replay = EpisodeReplay(shape, 20, np.random.default_rng(0), num_actions=4, vector_dim=2)
+        pixels = None if shape is None else frame(3)
+        replay.begin_episode(pixels, vector=np.array([0.0, 0.5]))
+        replay.add_step(1, 2.0, True, False, pixels, next_vector=np.array([1.0, -1.5]))
+        batch = replay.sample_stream(3, 2)
+        assert batch.vectors.tolist() == [[[0.0, 0.5], [1.0, -1.5]]] * 3
+        assert batch.frames.shape == (3, 2, *(shape or (0, 0, 0)))
+        assert replay.sample(2, 1).vectors.shape == (2, 2, 2)
+
+
+def test_frames_alone_have_empty_vectors() -> None:
+    replay = make()
+    play(replay, 3)
+    assert replay.sample_stream(2, 2).vectors.shape == (2, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "vector", "said"),
+    [
+        (None, np.zeros(2), "without a frame; this replay stores one"),
+        (frame(0), None, "without a vector; this replay stores one"),
+        (frame(0), np.zeros(3), r"a vector of shape \(3,\); this replay holds \(2,\)"),
+        (frame(0), np.array([0.0, np.nan]), "expected finite floats"),
+    ],
+)
+def test_observations_of_another_kind_are_refused(pixels: Any, vector: Any, said: str) -> None:
+    replay = EpisodeReplay(SHAPE, 20, np.random.default_rng(0), num_actions=4, vector_dim=2)
+    with pytest.raises(UsageError, match=said):
+        replay.begin_episode(pixels, vector=vector)
+
+
+def test_a_vector_is_refused_where_none_is_stored() -> None:
+    with pytest.raises(UsageError, match="with a vector; this replay stores none"):
+        make().begin_episode(frame(0), vector=np.zeros(2))
+
+
+def test_a_replay_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="stores frames"):
+        EpisodeReplay(None, 20, np.random.default_rng(0), num_actions=4)

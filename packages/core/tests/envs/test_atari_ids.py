@@ -118,6 +118,8 @@ def test_protocols_are_the_published_ones() -> None:
         "iris-train",
         "diamond",
         "diamond-train",
+        "dreamerv1",
+        "dreamerv1-train",
         "dreamerv2",
         "dreamerv3-atari100k",
     }
@@ -130,16 +132,20 @@ def test_protocols_are_the_published_ones() -> None:
         "iris-train": (0.0, 30, 20_000),
         "diamond": (0.0, 30, 108_000),
         "diamond-train": (0.0, 30, 108_000),
+        "dreamerv1": (0.25, 30, 108_000),
+        "dreamerv1-train": (0.25, 30, 108_000),
         "dreamerv2": (0.25, 30, 108_000),
         "dreamerv3-atari100k": (0.0, 30, 108_000),
     }
     assert {name for name, fields in protocols.items() if fields["life_loss_ends_episode"]} == {
         "iris-train",
         "diamond-train",
+        "dreamerv1-train",
     }
     pictures = {name: (p["observation"], p["resize"], p["max_pool"]) for name, p in protocols.items() if "resize" in p}
     assert pictures["iris"] == ("rgb", "pil-bilinear", "after_resize")
     assert pictures["diamond"] == ("rgb", "cv2-area", "before_resize")
+    assert pictures["dreamerv1"] == ("rgb", "pil-bilinear", "before_resize")
     assert pictures["dreamerv2"] == ("gray", "cv2-area", "before_resize")
     assert pictures["dreamerv3-atari100k"] == ("rgb", "pil-bilinear", "before_resize")
 

@@ -1,4 +1,4 @@
-"""Episode replay: uint8 frames, a capacity in steps, and an exact state."""
+"""Episode replay: uint8 frames, vectors or both, a capacity in steps, and an exact state."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wm_core.errors import CheckpointError, UsageError
+from wm_torchkit.replay_checks import RowChecks
 from wm_torchkit.replay_episodes import Episodes, EpisodeTable
 from wm_torchkit.replay_sampling import (
     Padding,
@@ -35,9 +36,10 @@ class EpisodeReplay:
     An episode of T steps takes T + 1 places, since its final observation is kept. When a place is missing,
     the oldest episode is dropped as a whole. An episode in progress can be sampled as far as it has got.
 
-    `frame_shape` is `(H, W, C)`. Actions are integers below `num_actions`, or vectors of `action_dim` floats;
-    give one of the two. `lanes` is the number of environments whose episodes run side by side; each has
-    `capacity // lanes` places. `rng` draws the samples, and its state is part of the replay's.
+    `frame_shape` is `(H, W, C)`, of any number of channels. With `vector_dim`, an observation is a vector of so many
+    floats too, or, where `frame_shape` is None, alone. Actions are integers below `num_actions`, or vectors of
+    `action_dim` floats; give one of the two. `lanes` is the number of environments whose episodes run side by side;
+    each has `capacity // lanes` places. `rng` draws the samples, and its state is part of the replay's.
 
     `directory` is where rows go when the state is taken (each row once, so that saving costs what was added
     since). With `mapped`, rows live there and not in memory.
@@ -45,18 +47,18 @@ class EpisodeReplay:
 
     def __init__(
         self,
-        frame_shape: tuple[int, int, int],
+        frame_shape: tuple[int, int, int] | None,
         capacity: int,
         rng: np.random.Generator,
         *,
         num_actions: int | None = None,
         action_dim: int | None = None,
+        vector_dim: int | None = None,
         lanes: int = 1,
         directory: Path | None = None,
         mapped: bool = False,
     ) -> None:
-        if (num_actions is None) == (action_dim is None):
-            raise UsageError("give a replay either num_actions (discrete) or action_dim (continuous)")
+        self._checks = RowChecks(frame_shape, vector_dim, num_actions, action_dim)
         if lanes < 1 or capacity < 2 * lanes:
             raise UsageError(f"a replay of capacity {capacity} for {lanes} lane(s); it needs 2 places a lane")
         if mapped and directory is None:
@@ -65,9 +67,7 @@ class EpisodeReplay:
         self.lanes = lanes
         self.capacity = capacity // lanes * lanes
         self._rng = rng
-        self._num_actions = num_actions
-        self._action_shape = () if action_dim is None else (action_dim,)
-        self._dtype = row_dtype(frame_shape, action_dim)
+        self._dtype = row_dtype(frame_shape, action_dim, vector_dim)
         place = f"in files under {directory}" if mapped else "in memory"
         _LOG.info("replay of %d steps: up to %s %s", self.capacity, human_size(self.size_bytes), place)
         self._files = RowFiles(directory, self._dtype, lanes) if directory else None
@@ -97,17 +97,19 @@ class EpisodeReplay:
 
     # Collecting
 
-    def begin_episode(self, frame: NDArray[np.uint8], lane: int = 0) -> None:
-        """Start an episode at its first observation, uint8 `(H, W, C)`."""
+    def begin_episode(
+        self, frame: NDArray[np.uint8] | None, lane: int = 0, *, vector: NDArray[np.floating] | None = None
+    ) -> None:
+        """Start an episode at its first observation, uint8 `(H, W, C)`, floats `(D,)`, or both."""
         self._check_lane(lane)
         if self._open[lane]:
             raise UsageError(f"lane {lane} has an episode in progress; end it with truncated=True first")
-        frame = self._checked_frame(frame)
+        observation = self._checks.observation(frame, vector)
         self._make_room(lane)
         self._episodes.begin(lane, self._heads[lane])
         self._open[lane] = True
-        action = np.zeros(self._action_shape, self._dtype["action"].base)
-        self._write(lane, frame, action, 0.0, terminated=False, truncated=False, is_first=True)
+        action = np.zeros(self._checks.action_shape, self._dtype["action"].base)
+        self._write(lane, observation, action, 0.0, terminated=False, truncated=False, is_first=True)
 
     def add_step(
         self,
@@ -115,22 +117,24 @@ class EpisodeReplay:
         reward: float,
         terminated: bool,
         truncated: bool,
-        next_frame: NDArray[np.uint8],
+        next_frame: NDArray[np.uint8] | None,
         lane: int = 0,
+        *,
+        next_vector: NDArray[np.floating] | None = None,
     ) -> None:
         """The action taken on the latest observation, what it brought, and the observation it led to.
 
-        `terminated` or `truncated` ends the episode; `next_frame` is then its final observation.
+        `terminated` or `truncated` ends the episode; `next_frame` and `next_vector` are then its final observation.
         """
         self._check_lane(lane)
         if not self._open[lane]:
             raise UsageError(f"lane {lane} has no episode in progress; begin one with its first observation")
-        action, frame = self._checked_action(action), self._checked_frame(next_frame)
+        action, observation = self._checks.action(action), self._checks.observation(next_frame, next_vector)
         if not np.isfinite(reward):
             raise UsageError(f"a reward is {reward}; expected a finite number from the environment")
         self._make_room(lane)
         ends = bool(terminated or truncated)
-        self._write(lane, frame, action, reward, terminated=terminated, truncated=truncated, is_first=False)
+        self._write(lane, observation, action, reward, terminated=terminated, truncated=truncated, is_first=False)
         self._episodes.add_step(lane, ends)
         self._open[lane] = not ends
 
@@ -268,8 +272,10 @@ class EpisodeReplay:
             )
         self._episodes.drop(oldest)
 
-    def _write(self, lane: int, frame: NDArray[np.uint8], action: NDArray[Any], reward: float, **flags: bool) -> None:
-        row = {"frame": frame, "action": action, "reward": reward, **flags}
+    def _write(
+        self, lane: int, observation: dict[str, NDArray[Any]], action: NDArray[Any], reward: float, **flags: bool
+    ) -> None:
+        row = {**observation, "action": action, "reward": reward, **flags}
         self._store.write(self._heads[lane] * self.lanes + lane, row)
         self._heads[lane] += 1
 
@@ -278,26 +284,3 @@ class EpisodeReplay:
     def _check_lane(self, lane: int) -> None:
         if not 0 <= lane < self.lanes:
             raise UsageError(f"no lane {lane}: this replay has {self.lanes}")
-
-    def _checked_frame(self, frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
-            kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__
-            raise UsageError(
-                f"a frame of {kind}; the replay stores uint8 in 0..255. Frames scaled to [0, 1] would become "
-                "black: store them before scaling"
-            )
-        if frame.shape != self.frame_shape:
-            raise UsageError(f"a frame of shape {frame.shape}; this replay holds (H, W, C) = {self.frame_shape}")
-        return frame
-
-    def _checked_action(self, action: ArrayLike) -> NDArray[Any]:
-        given = np.asarray(action)
-        if given.shape != self._action_shape:
-            raise UsageError(f"an action of shape {given.shape}; this replay holds {self._action_shape}")
-        if self._num_actions is None:
-            if not (np.issubdtype(given.dtype, np.floating) and np.isfinite(given).all()):
-                raise UsageError(f"an action of {given.dtype}, {given.tolist()}; expected finite floats")
-            return given.astype(np.float32)
-        if not np.issubdtype(given.dtype, np.integer) or not 0 <= int(given) < self._num_actions:
-            raise UsageError(f"the action {given.tolist()}; expected an integer in 0..{self._num_actions - 1}")
-        return given.astype(np.int64)

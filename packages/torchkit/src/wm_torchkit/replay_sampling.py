@@ -32,7 +32,10 @@ class Sequences(_Batch):
     """
 
     frames: Tensor
-    """uint8 `(B, L + 1, H, W, C)`: before each step, and after the last one."""
+    """uint8 `(B, L + 1, H, W, C)`: before each step, and after the last one. Without pixels, `(B, L + 1, 0, 0, 0)`,
+    where the replay stores vectors alone."""
+    vectors: Tensor
+    """float32 `(B, L + 1, D)`, like `frames`; D is 0 where the replay stores frames alone."""
     actions: Tensor
     """int64 `(B, L)` or float32 `(B, L, A)`: taken on seeing `frames[:, l]`."""
     rewards: Tensor
@@ -69,7 +72,9 @@ class Stream(_Batch):
     """
 
     frames: Tensor
-    """uint8 `(B, L, H, W, C)`."""
+    """uint8 `(B, L, H, W, C)`; without pixels, `(B, L, 0, 0, 0)`, where the replay stores vectors alone."""
+    vectors: Tensor
+    """float32 `(B, L, D)`; D is 0 where the replay stores frames alone."""
     previous_actions: Tensor
     """int64 `(B, L)` or float32 `(B, L, A)`: the action before the observation."""
     rewards: Tensor
@@ -135,6 +140,7 @@ def sequences(rows: Rows, ids: NDArray[np.int64]) -> Sequences:
         values[~mask] = 0
     return Sequences(
         frames=table["frame"],
+        vectors=table["vector"],
         actions=step["action"],
         rewards=step["reward"],
         terminated=step["terminated"],
@@ -150,6 +156,7 @@ def stream(rows: Rows, ids: NDArray[np.int64]) -> Stream:
     table = _tensors(rows, ids)
     return Stream(
         frames=table["frame"],
+        vectors=table["vector"],
         previous_actions=table["action"],
         rewards=table["reward"],
         terminated=table["terminated"],
@@ -160,4 +167,6 @@ def stream(rows: Rows, ids: NDArray[np.int64]) -> Stream:
 
 
 def _tensors(rows: Rows, ids: NDArray[np.int64]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(values.reshape(*ids.shape, *values.shape[1:])) for name, values in rows.items()}
+    none = {"frame": torch.empty(*ids.shape, 0, 0, 0, dtype=torch.uint8), "vector": torch.empty(*ids.shape, 0)}
+    given = {name: torch.from_numpy(values.reshape(*ids.shape, *values.shape[1:])) for name, values in rows.items()}
+    return none | given

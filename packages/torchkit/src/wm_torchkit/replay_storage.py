@@ -30,12 +30,15 @@ Rows = dict[str, NDArray[Any]]
 """Values of each field, first axis over rows."""
 
 
-def row_dtype(frame_shape: tuple[int, ...], action_dim: int | None) -> np.dtype[np.void]:
-    """The record of one row; `action_dim` None stands for a discrete action."""
+def row_dtype(
+    frame_shape: tuple[int, ...] | None, action_dim: int | None, vector_dim: int | None = None
+) -> np.dtype[np.void]:
+    """The record of one row; `action_dim` None stands for a discrete action, the others for what is not stored."""
     action = ("action", "<i8") if action_dim is None else ("action", "<f4", (action_dim,))
     return np.dtype(
         [
-            ("frame", "u1", frame_shape),
+            *([] if frame_shape is None else [("frame", "u1", frame_shape)]),
+            *([] if vector_dim is None else [("vector", "<f4", (vector_dim,))]),
             action,
             ("reward", "<f4"),
             ("terminated", "?"),

@@ -50,6 +50,17 @@ _DIAMOND = {
     "noop_max": 30,
 }
 
+# Hafner et al. 2020, arXiv:1912.01603, appendix, and its published code; in training, a lost life ends an episode.
+_DREAMER_V1 = {
+    **_WHOLE_GAMES,
+    **_RGB_64,
+    "resize": "pil-bilinear",
+    "max_pool": "before_resize",
+    "frame_skip": 4,
+    "sticky_actions": 0.25,
+    "noop_max": 30,
+}
+
 # Hafner et al. 2021, arXiv:2010.02193, and its published code, whose action set is the minimal one (the paper: 18).
 _DREAMER_V2 = {
     **_WHOLE_GAMES,
@@ -81,6 +92,8 @@ ATARI_PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
     "iris-train": {**_IRIS, "noop_max": 30, "life_loss_ends_episode": True, "max_frames": 20_000},
     "diamond": _DIAMOND,
     "diamond-train": {**_DIAMOND, "life_loss_ends_episode": True},
+    "dreamerv1": _DREAMER_V1,
+    "dreamerv1-train": {**_DREAMER_V1, "life_loss_ends_episode": True},
     "dreamerv2": _DREAMER_V2,
     "dreamerv3-atari100k": _DREAMER_V3,
 }

@@ -1,0 +1,1 @@
+"""The building blocks: layers, encoders, decoders, recurrences."""
