@@ -156,13 +156,14 @@ def test_the_stranger_keeps_the_contract(fresh: Fresh) -> None:
     assert fresh.python("from wm_core.testing import check_agent; print(check_agent('stranger'))") == "None"
 
 
-def test_iris_measures_its_bundled_agent(wheels: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("agent", ["iris", "diamond"])
+def test_an_agent_measures_what_it_bundles(wheels: dict[str, Path], tmp_path: Path, agent: str) -> None:
     venv.create(tmp_path / "fresh", with_pip=False)
     environment = Fresh(tmp_path / "fresh")
-    for package in ("core", "torchkit", "agent-iris"):
+    for package in ("core", "torchkit", f"agent-{agent}"):
         environment.lend(wheels[package])
         environment.install(wheels[package])
-    environment.wmbench("run", "--agent", "iris", "-n", 8, "--out-dir", tmp_path / "out")
+    environment.wmbench("run", "--agent", agent, "-n", 8, "--out-dir", tmp_path / "out")
     report = json.loads((tmp_path / "out" / "benchmark_results.json").read_text())
     assert report["coverage"] == {"measured": 8, "planned": 8}
     assert report["untrained"] is False

@@ -1,0 +1,1 @@
+"""Layers that the networks of DIAMOND are built of."""
