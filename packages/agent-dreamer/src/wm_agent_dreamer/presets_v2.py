@@ -157,7 +157,7 @@ TINY = DreamerConfig(
         update={"units": 64, "reward_layers": 2, "continue_layers": 2, "actor_layers": 2, "critic_layers": 2}
     ),
     loss=ATARI.loss.model_copy(update={"continue_scale": 1.0}),
-    actor=ATARI.actor.model_copy(update={"entropy": 0.03}),
+    actor=ATARI.actor.model_copy(update={"entropy": 0.06}),
     critic=ATARI.critic,
     imagination=ImaginationConfig(horizon=9, gamma=0.99, starts=96, first_continue="replay", value_counts="arrival"),
     optimizers=OptimizersConfig(
