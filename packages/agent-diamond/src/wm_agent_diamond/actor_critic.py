@@ -110,7 +110,7 @@ class ActorCritic(nn.Module):
         state = self.initial_state(b)
         if self.config.memory == "none" or t == 0:
             return state
-        features = self.features(frames.flatten(0, 1)).unflatten(0, (b, t))
+        features = torch.unflatten(self.features(frames.flatten(0, 1)), 0, (b, t))
         for each in features.unbind(1):
             _, state = self.remember(each, state)
         return state

@@ -90,7 +90,7 @@ class Denoiser(nn.Module):
         batch = len(obs)
         c_noise = c.c_noise.to(obs.device).repeat_interleave(batch)
         all_levels = self.inner_model.modulations(c_noise, actions.repeat(len(sigmas), 1))
-        by_level = list(zip(*(modulation.split(batch) for modulation in all_levels), strict=True))
+        by_level = list(zip(*(torch.split(modulation, batch) for modulation in all_levels), strict=True))
         scalars = list(zip(c.c_in.tolist(), c.c_out.tolist(), c.c_skip.tolist(), strict=True))
         together = lanes_together(self.config, obs)
         scaled = obs.flatten(1, 2) / self.config.sigma_data
@@ -143,13 +143,15 @@ class PreparedDenoiser:
         together: int,
     ) -> None:
         self._network, self._scalars, self._together = network, scalars, together
-        self._obs = obs.split(together)
-        self._modulations = [list(zip(*(m.split(together) for m in level), strict=True)) for level in modulations]
+        self._obs = torch.split(obs, together)
+        self._modulations = [
+            list(zip(*(torch.split(m, together) for m in level), strict=True)) for level in modulations
+        ]
 
     def __call__(self, noisy: Tensor, level: int) -> Tensor:
         """The clean frames (B, 3, H, W) at the level of that index."""
         c_in, c_out, c_skip = self._scalars[level]
-        parts = zip(self._obs, (c_in * noisy).split(self._together), self._modulations[level], strict=True)
+        parts = zip(self._obs, torch.split(c_in * noisy, self._together), self._modulations[level], strict=True)
         output = torch.cat([self._network(*part) for part in parts]).float()
         return quantise(c_skip * noisy + c_out * output)
 

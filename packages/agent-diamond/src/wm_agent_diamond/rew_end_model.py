@@ -100,7 +100,7 @@ class RewEndModel(nn.Module):
             features = self.encoder(pairs, embedded).flatten(1)
         else:
             features = torch.cat([self.encoder(pairs).flatten(1), embedded], dim=1)
-        features = features.unflatten(0, (b, t))
+        features = torch.unflatten(features, 0, (b, t))
         if self.config.memory == "lstm":
             hidden, cell = before.unsqueeze(1)
             hidden, (last, cell) = self.lstm(features, (hidden.contiguous(), cell.contiguous()))

@@ -27,10 +27,10 @@ class Conv2d(nn.Conv2d):
 def suits_onednn(x: Tensor) -> bool:
     """Whether torch might not, and could, convolve `x` by oneDNN."""
     float32_on_cpu = x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
-    return float32_on_cpu and _ONEDNN and torch.backends.mkldnn.enabled and not torch.compiler.is_compiling()
+    return float32_on_cpu and _ONEDNN and bool(torch.backends.mkldnn.enabled) and not torch.compiler.is_compiling()
 
 
-_ONEDNN = torch.backends.mkldnn.is_available()
+_ONEDNN: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
 
 
 class Downsample(nn.Module):
@@ -78,4 +78,4 @@ def folded_kernel(weight: Tensor, spread: Tensor) -> Tensor:
     A doubled pixel meets two rows (columns) of the 3x3 kernel in one of its outputs and one in the other, so each of
     the four phases of the output is a 2x2 convolution at the low resolution.
     """
-    return (weight.transpose(0, 1).flatten(2) @ spread).unflatten(2, (4, 4))
+    return torch.unflatten(weight.transpose(0, 1).flatten(2) @ spread, 2, (4, 4))

@@ -58,4 +58,5 @@ def modulations(norms: list[AdaGroupNorm], condition: Tensor) -> tuple[Tensor, .
     """What each norm reads of a condition (B, D): tensors (B, 2 C), by one matrix product."""
     weight = torch.cat([norm.linear.weight for norm in norms])
     bias = torch.cat([norm.linear.bias for norm in norms])
-    return F.linear(condition, weight, bias).split([norm.linear.out_features for norm in norms], dim=1)
+    sizes = [norm.linear.out_features for norm in norms]
+    return torch.split(F.linear(condition, weight, bias), sizes, dim=1)
