@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iris_configs import SMALL
 from torch import Tensor
 
 from wm_agent_iris.agent import IRISAgent
@@ -155,8 +156,6 @@ def test_however_small_the_cache_it_gives_the_bits_of_an_empty_one(
 
 
 def _tokenizer() -> torch.nn.Module:
-    from conftest import SMALL
-
     return IRISAgent.from_config(SMALL, action_size=3, seed=4).tokenizer
 
 

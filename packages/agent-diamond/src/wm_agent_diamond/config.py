@@ -129,7 +129,7 @@ class ComputeConfig(Spec):
     precision: Literal["float32", "bfloat16"] = Field("float32", description="Of products; weights stay float32")
     channels_last: bool = Field(True, description="Memory layout of convolutions: the faster one")
     fold_upsampling: bool = Field(
-        True, description="In dreams, an upsampling and its convolution as one at the low resolution: the same numbers"
+        True, description="An upsampling and its convolution as one at the low resolution: the same numbers"
     )
     compile: bool = Field(False, description="torch.compile the models in dreams; goes on without where it fails")
 
