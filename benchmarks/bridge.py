@@ -20,6 +20,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from wm_core.errors import EnvironmentFailure
 from wm_env_minecraft.actions import DEFAULT_ACTION_SET
 from wm_env_minecraft.minecraft_env import MinecraftEnv
 
@@ -88,7 +89,7 @@ def bare(python: Path, size: tuple[int, int], steps: int) -> float:
     ours, theirs = socket.socketpair()
     count = size[0] * size[1] * 3
     with ours, theirs:
-        command = [python, "-c", ECHO, str(theirs.fileno()), str(count)]
+        command = [str(python), "-c", ECHO, str(theirs.fileno()), str(count)]
         with subprocess.Popen(command, pass_fds=(theirs.fileno(),)):
             view = memoryview(bytearray(count))
             ours.sendall(b"?")  # it has started once it answers
@@ -126,7 +127,10 @@ def main() -> None:
             steps = arguments.steps if size == SIZES[0] else arguments.steps // 8
             speeds: dict[str, list[float]] = {"bridge": [], "bare": []}
             for _ in range(arguments.rounds):
-                speeds["bridge"].append(bridge(launcher, size, steps))
+                try:
+                    speeds["bridge"].append(bridge(launcher, size, steps))
+                except EnvironmentFailure as failure:
+                    parser.exit(2, f"error: {failure}\n")
                 speeds["bare"].append(bare(arguments.python, size, steps))
             ratio = statistics.median(b / a for b, a in zip(speeds["bridge"], speeds["bare"], strict=True))
             medians = {name: statistics.median(values) for name, values in speeds.items()}

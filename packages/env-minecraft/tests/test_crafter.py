@@ -21,6 +21,7 @@ from wm_core.errors import UsageError
 from wm_core.specs import Cell, EpisodeRecord
 from wm_core.store import RunDirectory
 from wm_core.testing import EnvConformance
+from wm_env_minecraft import crafter_backend
 from wm_env_minecraft.crafter_backend import CrafterBackend
 from wm_env_minecraft.crafter_env import Crafter
 from wm_env_minecraft.crafter_report import scored
@@ -33,7 +34,7 @@ import numpy as np
 from wm_env_minecraft.crafter_env import Crafter
 
 kept = [object() for _ in range(int(sys.argv[1]))]  # other addresses, and so another order of sets
-env, digest = Crafter(), hashlib.sha256()
+env, digest = Crafter(area=(32, 32)), hashlib.sha256()  # where equal seeds part in the published package, too
 actions = np.random.default_rng(0).integers(17, size=500).tolist()
 digest.update(env.reset(seed=3)[0].tobytes())
 for action in actions:
@@ -57,31 +58,49 @@ def test_equal_seeds_give_equal_500_steps_in_other_processes_with_other_hash_see
     assert first == second
 
 
+SMALL = (24, 24)
+"""Worlds in a tenth of the time, for tests that do not look at the world."""
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crafter_backend, "AREA", SMALL)
+
+
+@pytest.mark.usefixtures("_small")
 class TestConformance(EnvConformance):
+    """The kit, which makes thirty worlds."""
+
     manifest = CRAFTER
     game = "crafter/Reward-v1"
 
 
+def test_a_seeds_first_world_is_the_published_one() -> None:
+    np.testing.assert_array_equal(Crafter().reset(seed=0)[0], crafter.Env(seed=0).reset())
+
+
 @pytest.mark.parametrize("seed", [0, 7])
 def test_a_seeds_episodes_are_those_of_crafter_with_that_seed(seed: int) -> None:
-    env, published = Crafter(), crafter.Env(seed=seed)
+    env, published = Crafter(area=SMALL), crafter.Env(seed=seed, area=SMALL)
     np.testing.assert_array_equal(env.reset(seed=seed)[0], published.reset())
     for action in (1, 5, 3, 5, 6):
-        frame, reward, *_ = env.step(action)
-        expected, expected_reward, *_ = published.step(action)
+        frame, reward, _, _, info = env.step(action)
+        expected, expected_reward, _, expected_info = published.step(action)
         np.testing.assert_array_equal(frame, expected)
+        np.testing.assert_array_equal(info["semantic"], expected_info["semantic"])
         assert reward == expected_reward
     np.testing.assert_array_equal(env.reset()[0], published.reset())
 
 
 def test_without_a_seed_no_global_generator_is_touched() -> None:
     before = np.random.get_state()[1].tolist()  # type: ignore[union-attr,index]
-    Crafter().reset()
+    Crafter(area=SMALL).reset()
     assert np.random.get_state()[1].tolist() == before  # type: ignore[union-attr,index]
 
 
+@pytest.mark.usefixtures("_small")
 def test_death_terminates_and_the_limit_truncates() -> None:
-    env = Crafter()
+    env = Crafter(area=SMALL)
     env.reset(seed=0)
     env._game._player.health = 0
     _, _, terminated, truncated, _ = env.step(0)
@@ -102,14 +121,14 @@ def test_the_ids_mean_what_was_published() -> None:
 
 
 def test_without_reward_there_is_none() -> None:
-    env = Crafter(reward=False)
+    env = Crafter(reward=False, area=SMALL)
     env.reset(seed=0)
     env._game._player.achievements["collect_wood"] = 1
     assert env.step(0)[1] == 0.0
 
 
 def test_a_first_achievement_is_worth_one_and_counted() -> None:
-    env = Crafter()
+    env = Crafter(area=SMALL)
     env.reset(seed=0)
     env._game._player.achievements["collect_wood"] = 1
     _, reward, _, _, info = env.step(0)
@@ -190,6 +209,7 @@ def test_episodes_that_were_not_counted_give_no_score() -> None:
     assert result["seeds"] == []
 
 
+@pytest.mark.usefixtures("_small")
 def test_a_run_records_achievements_and_writes_the_score(tmp_path: Path) -> None:
     options = (
         "-g",

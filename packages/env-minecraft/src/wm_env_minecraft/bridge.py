@@ -130,7 +130,9 @@ class Bridge:
                 how = f"it ended by signal {-code}" if code < 0 else f"it ended with exit code {code}"
         self.kill()
         self._reader.join(1.0)
-        said = "; ".join(line for line in self._lines if line.strip())[-_SHOWN_CHARACTERS:]
+        said = "; ".join(line.strip() for line in self._lines if line.strip())
+        if len(said) > _SHOWN_CHARACTERS:
+            said = f"...{said[-_SHOWN_CHARACTERS:]}"
         return BridgeFailure(f"{operation}: the game's interpreter {self._python}: {how}; it last said: {said or '-'}")
 
 

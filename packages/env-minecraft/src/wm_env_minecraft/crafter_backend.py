@@ -11,7 +11,7 @@ from wm_core.envs.checks import check_numbers, check_unset
 from wm_core.envs.gymnasium_env import EMULATOR_FIELDS, preprocess
 from wm_core.envs.unknown import UnknownGame
 from wm_core.specs import EnvSpec
-from wm_env_minecraft.crafter_env import SIZE, Crafter
+from wm_env_minecraft.crafter_env import AREA, SIZE, Crafter
 
 _REWARDED = {"crafter/Reward-v1": True, "crafter/NoReward-v1": False}
 MAX_FRAMES = 10_000
@@ -50,4 +50,4 @@ class CrafterBackend:
     def make(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
         """Crafter draws at 64 x 64; another size is resized from it."""
         self.check(spec)
-        return preprocess(Crafter(_REWARDED[spec.id]), spec)
+        return preprocess(Crafter(_REWARDED[spec.id], AREA), spec)

@@ -14,6 +14,8 @@ Frame = NDArray[np.uint8]
 
 SIZE = 64
 """Height and width of the picture in pixels."""
+AREA = (64, 64)
+"""Width and height of the published world, in cells."""
 
 
 class _OrderedCrafter(crafter.Env):  # type: ignore[misc]  # untyped
@@ -35,15 +37,16 @@ class Crafter(gymnasium.Env[Frame, int]):
     An episode terminates at death; the limit of 10,000 steps is the specification's. A reward is +1 for each
     achievement unlocked for the first time in the episode, and 0.1 for each point of health gained or lost; without
     `reward` it is 0. `info["episode_extras"]` counts how often each achievement was reached in the episode so far;
-    `info` has the inventory, the semantic map and the player's position as Crafter gives them.
+    `info` has the inventory, the semantic map and the player's position as Crafter gives them. A smaller `area` is
+    another game, whose worlds are made faster.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - gymnasium's own declaration
 
-    def __init__(self, reward: bool = True) -> None:
+    def __init__(self, reward: bool = True, area: tuple[int, int] = AREA) -> None:
         self.render_mode = "rgb_array"
         self.observation_space = Box(0, 255, (SIZE, SIZE, 3), np.uint8)
-        self._game = _OrderedCrafter(size=(SIZE, SIZE), reward=reward, length=None, seed=0)
+        self._game = _OrderedCrafter(area=area, size=(SIZE, SIZE), reward=reward, length=None, seed=0)
         self.action_space: Any = Discrete(len(self._game.action_names))
         self._seeded = self._over = False
 
