@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from diamond_training import SHORT, short
+from diamond_training import SHORT, short, write_episodes
 
 from wm_agent_diamond.adapter import DiamondAdapter
 from wm_agent_diamond.agent import DiamondAgent
@@ -23,7 +23,7 @@ from wm_core.errors import CheckpointError, UsageError
 from wm_core.plan import Request, plan
 from wm_core.protocols import AdapterContext, TrainRequest
 from wm_core.specs import TrainBudget
-from wm_torchkit.checkpoint import CheckpointHeader, write_checkpoint
+from wm_torchkit.checkpoint import CheckpointHeader, read_header, write_checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -177,6 +177,18 @@ def test_an_unknown_setting_is_refused_before_anything_is_written(tmp_path: Path
     with pytest.raises(UsageError, match=r"did you mean training\.collection\.epsilon"):
         DiamondAdapter(context(preset="tiny")).train(request(tmp_path, **{"training.collection.epsilom": 0.1}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_own_episodes_can_be_named_by_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wm_agent_diamond.adapter.preset", lambda _: short(collection__replay_capacity=400))
+    data = {"training.data": str(write_episodes(tmp_path / "episodes"))}
+    path = DiamondAdapter(context(size=16, preset="tiny")).train(request(tmp_path / "run", **data))
+    assert len(read_header(path).env["own_data"]) == 64
+
+
+def test_own_episodes_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no episodes at nowhere"):
+        DiamondAdapter(context(preset="tiny")).train(request(tmp_path, **{"training.data": "nowhere"}))
 
 
 def test_a_trained_agent_is_measured_on_what_it_was_trained_on(tmp_path: Path) -> None:

@@ -232,6 +232,14 @@ def test_other_data_is_another_training(tmp_path: Path, own_episodes: Path) -> N
         DiamondTrainer(data=own_episodes, config=config, directory=tmp_path / "run").train()
 
 
+def test_the_same_data_elsewhere_is_the_same_training(tmp_path: Path, own_episodes: Path) -> None:
+    first = short(max_epochs=1, data=str(own_episodes))
+    DiamondTrainer(config=first, directory=tmp_path / "run").train()
+    moved = own_episodes.rename(tmp_path / "moved")
+    more = short(max_epochs=2, data=str(moved))
+    assert read_header(DiamondTrainer(config=more, directory=tmp_path / "run").train()).counters["epoch"] == 2
+
+
 def test_parts_of_a_batch_add_up_to_the_whole(tmp_path: Path) -> None:
     """Nothing is padded in a long episode's middle, so the gradients of two halves are those of the whole batch."""
     norms = []

@@ -78,6 +78,9 @@ class CollectionConfig(Spec):
 class TrainingConfig(Spec):
     """The training loop."""
 
+    data: str | None = Field(
+        None, description="Own episodes, a file or a directory, to learn from before anything is collected"
+    )
     collection: CollectionConfig = CollectionConfig()
     denoiser: ComponentSchedule = ComponentSchedule(first_steps=10_000, weight_decay=1e-2, max_grad_norm=1.0)
     rew_end_model: ComponentSchedule = ComponentSchedule(first_steps=10_000, weight_decay=1e-2)

@@ -41,6 +41,7 @@ MAY_CHANGE = frozenset(
     f"training.{name}"
     for name in (
         *("max_epochs", "final_epochs", "collection.max_env_steps", "collection.replay_capacity", "checkpoint_every"),
+        "data",
         *(
             "evaluate_every",
             "evaluation_episodes",
@@ -51,7 +52,9 @@ MAY_CHANGE = frozenset(
         ),
     )
 )
-"""What another value of does not make it another training."""
+"""What another value of does not make it another training. What is at `data` must be the same, wherever it lies."""
+_WHERE_DATA_LIES = frozenset({"env.id", "env.requested"})
+"""Without an environment, its name is that of the data."""
 
 
 class DiamondTrainer:
@@ -62,10 +65,10 @@ class DiamondTrainer:
     The policy is evaluated in environments made of the `EnvSpec` or by the function; of a single environment there
     is no second one to evaluate in, and only the returns of collection are reported.
 
-    Give one of the two, or both where `game` is a name for the environment. `data` are own episodes, a file or a
-    directory (see `data/episode.py`), to learn from before anything is collected; with `data` alone nothing is, and
-    there is nothing to evaluate in: `action_size` is how many actions the game has, one more than the largest in the
-    data where it is not given. Everything is drawn from `seed`.
+    Give one of the two, or both where `game` is a name for the environment. `data`, or else `config.training.data`,
+    are own episodes, a file or a directory (see `data/episode.py`), to learn from before anything is collected; with
+    data alone nothing is, and there is nothing to evaluate in: `action_size` is how many actions the game has, one
+    more than the largest in the data where it is not given. Everything is drawn from `seed`.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class DiamondTrainer:
         on_progress: Callable[[TrainingProgress], None] = lambda progress: None,
     ) -> None:
         self.config = config
+        data = config.training.data if data is None else data
         self.directory = Path(directory)
         self._device = torch.device(device)
         self._on_progress = on_progress
@@ -191,7 +195,7 @@ class DiamondTrainer:
             schedule=Schedule(training.epochs, self._scheduled(), self._periodic()),
             device=self._device,
             checkpoint_every=training.checkpoint_every,
-            may_change=MAY_CHANGE,
+            may_change=MAY_CHANGE | (_WHERE_DATA_LIES if self._offline else frozenset()),
             tensorboard=training.tensorboard,
             on_progress=self._report,
         )
