@@ -91,6 +91,17 @@ def kill_after_episode(episode: int, directory: Path) -> None:
     assert process.wait() == -signal.SIGKILL
 
 
+def test_an_agent_of_many_environments_learns_in_the_one_that_is_logged(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("wmbench")), "train", "-a", "dreamerv2", "-g", "catch/0"]
+    options = ["--preset", "tiny", "--steps", "540", "--device", "cpu", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    last = read_log(log_file(tmp_path / "learning", "catch/0"))[-1]
+    assert (last["episode"], last["steps"]) == (60, 540)
+
+
 @pytest.mark.slow
 def test_a_killed_suite_ends_with_the_log_of_one_left_alone(tmp_path: Path) -> None:
     for episode in (4, 25, 40):

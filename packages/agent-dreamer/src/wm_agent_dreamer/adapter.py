@@ -23,7 +23,7 @@ from wm_agent_dreamer.settings import with_overrides, within_budget
 from wm_agent_dreamer.trainer import DreamerTrainer
 from wm_core.adapter import PolicyAdapter
 from wm_core.errors import CheckpointError, UsageError
-from wm_core.protocols import AdapterContext, Imagination, TrainRequest
+from wm_core.protocols import LOG_DIR, AdapterContext, Imagination, TrainRequest
 from wm_torchkit.checkpoint import read_header
 
 _SEEN = ("observation", "image_size", "resize", "frame_skip", "frame_stack")
@@ -98,9 +98,13 @@ class DreamerAdapter(PolicyAdapter):
     def train(self, request: TrainRequest) -> Path:
         """Train from fresh weights in the context's environment, or go on with what the directory holds.
 
-        `budget.steps` counts environment steps, prefill included, of all `training.num_envs` environments together.
+        `budget.steps` counts environment steps, prefill included, of all `training.num_envs` environments together. An
+        environment that logs its whole training has one, unless the overrides say otherwise.
         """
-        config = within_budget(with_overrides(self._preset(), request.overrides, self.name), request.budget)
+        config = self._preset()
+        if LOG_DIR in self.context.env.options:
+            config = with_overrides(config, {"training.num_envs": 1})  # its log is of one stream of episodes
+        config = within_budget(with_overrides(config, request.overrides, self.name), request.budget)
         trainer = DreamerTrainer(
             training_spec(self.context.env),
             agent=self.name,

@@ -106,8 +106,14 @@ def _default_directory(specs: Sequence[RunSpec]) -> Path:
         digest = "".join(spec.digest()[:2] for spec in specs)[:8]
         return Path("results") / f"{len(specs)}-agents-{digest}"
     spec = specs[0]
-    game = spec.envs[0].id.rpartition("/")[2] if len(spec.envs) == 1 else f"{len(spec.envs)}-games"
+    game = _short(spec.envs[0].id) if len(spec.envs) == 1 else f"{len(spec.envs)}-games"
     return Path("results") / f"{spec.agent}-{game}-{spec.digest()[:8]}"
+
+
+def _short(game: str) -> str:
+    """`Pong-v5` of `ALE/Pong-v5`, and `catch-0` of `catch/0`."""
+    name = game.rpartition("/")[2]
+    return game.replace("/", "-") if name.isdigit() else name
 
 
 def _measure(specs: Sequence[RunSpec], root: Path, options: RunOptions) -> tuple[list[RunReport], int]:
