@@ -253,9 +253,11 @@ def test_a_traceback_is_shown_only_on_request(tmp_path: Path) -> None:
 
 def test_an_agent_is_trained_and_then_measured(tmp_path: Path, faulty: str) -> None:
     plugin = ["--plugin", f"{faulty}:LEARNER"]
+    (tmp_path / "t" / "learning").mkdir(parents=True)  # somebody else's: this game keeps no log
     done = wmbench("train", "-a", "learner", *plugin, "--epochs", 2, "--out", tmp_path / "t")
     path = tmp_path / "t" / "weights.txt"
     assert str(path) in done.stdout
+    assert "log of the learning run" not in done.stdout
     wmbench("run", "-a", "learner", *plugin, "-g", "wm/Catch-v0", "-c", path, "-n", 2, "--out-dir", tmp_path / "r")
     assert json.loads((tmp_path / "r" / "benchmark_results.json").read_text())["games"][0]["checkpoint"]["path"]
 

@@ -127,7 +127,9 @@ def test_a_second_environment_with_the_same_log_is_refused_until_the_first_is_cl
     backend = BsuiteBackend()
     spec = backend.recorded(resolve_env("catch/0"), tmp_path)
     first = backend.make(spec)
-    with pytest.raises(UsageError, match=r"catch-0\.csv is the log of one training environment.*train in one"):
+    with pytest.raises(
+        UsageError, match=r"catch-0\.csv is the log of one training environment.*--set training.num_envs=1"
+    ):
         backend.make(spec)
     first.close()
     backend.make(spec).close()

@@ -30,11 +30,13 @@ def train(
     settings: Mapping[str, Any] | None = None,
     num_envs: int = 1,
     on_progress: Callable[[TrainProgress], None] = lambda progress: None,
+    on_log: Callable[[Path], None] = lambda log: None,
 ) -> Path:
     """Train, or go on with the training in `directory`; the checkpoint's path.
 
-    In an environment that is scored by learning runs, the log of this one lies in `directory / "learning"`. Raises
-    `UsageError` when the agent cannot be trained, and whatever the agent's training raises.
+    In an environment that is scored by learning runs, the log of this one lies in `directory / "learning"`, which
+    `on_log` is told before the training begins. Raises `UsageError` when the agent cannot be trained, and whatever the
+    agent's training raises.
     """
     spec = plan(
         Request(
@@ -56,6 +58,8 @@ def train(
     if not isinstance(adapter, Trainable):
         raise UsageError(f"{agent} offers training, but its adapter has no train(); report this to its authors")
     directory.mkdir(parents=True, exist_ok=True)
+    if env is not spec.envs[0]:
+        on_log(directory / "learning")
     return adapter.train(
         TrainRequest(budget=budget, directory=directory, overrides=dict(settings or {}), on_progress=on_progress)
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wm_core.errors import UsageError
 from wm_core.metrics import human_normalise
-from wm_core.metrics.baselines import ATARI_100K
+from wm_core.metrics.baselines import ATARI_100K, canonical_name
 from wm_core.metrics.published import find_baseline, find_baselines, packaged, read_scores
 
 PRINTED = {
@@ -74,7 +74,10 @@ def test_a_file_of_agents_keeps_their_names(tmp_path: Path, wrapped: bool) -> No
     assert [each.name for each in find_baseline(f"{path}:B")] == ["B"]
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=5), st.lists(st.floats(-1e9, 1e9), min_size=1), min_size=1))
+NAMES = st.text(min_size=1, max_size=5).filter(lambda name: canonical_name(name).strip())
+
+
+@given(st.dictionaries(NAMES, st.lists(st.floats(-1e9, 1e9), min_size=1), min_size=1))
 @settings(deadline=None, max_examples=20)
 def test_what_was_read_can_be_written_and_read_again(games: dict[str, list[float]]) -> None:
     import tempfile
@@ -101,6 +104,8 @@ def test_what_was_read_can_be_written_and_read_again(games: dict[str, list[float
         ('{"Pong": [1e999]}', "the number inf in a list"),
         ({"Pong": [1], "ALE/Pong-v5": [2]}, "has Pong twice, the second time as 'ALE/Pong-v5'"),
         ({"A": {}, "B": {"Pong": [1]}}, "results 'A' have no games"),
+        ({"runs": {}}, "has no results under 'runs'"),
+        ({" ": [1]}, "mine has a game without a name (' ')"),
         ({"format": "wmbench.scores/1", "name": "a"}, "is no wmbench.scores/1: label: Field required"),
     ],
 )
@@ -109,6 +114,16 @@ def test_a_wrong_file_is_one_line_that_says_what_was_expected(tmp_path: Path, va
         read_scores(write(tmp_path / "mine.json", value))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_before_the_scores_is_read_over(tmp_path: Path) -> None:
+    (found,) = read_scores(write(tmp_path / "mine.json", '\ufeff{"Pong": [1]}'))
+    assert found.scores == {"Pong": (1.0,)}
+
+
+def test_an_empty_name_is_refused_rather_than_replaced(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="have no name"):
+        read_scores(write(tmp_path / "mine.json", {"Pong": [1]}), name="")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from wm_core.reporting import tables
 from wm_core.reporting.layout import Notes, Table
 from wm_core.reporting.tables import EXCLUDED, results_table, seeds_table
 from wm_core.specs import RunReport, TrainBudget
@@ -127,3 +130,14 @@ def test_marks_go_on_after_z() -> None:
     assert notes.untrained() == "†"
     assert notes.mark("28") == "ac"
     assert notes.mark("0") == "a"
+
+
+def test_the_decimals_of_a_game_are_found_once_and_not_for_each_seed(
+    make_report: MakeReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    found = tables.game_decimals
+    monkeypatch.setattr(tables, "game_decimals", lambda game: (counted.append(game.env.id), found(game))[1])
+    report = make_report()
+    assert len(texts(seeds_table(report))) > 1
+    assert counted == [game.env.id for game in report.games]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from wm_core.errors import UsageError
 from wm_core.metrics.published import packaged
 from wm_core.reporting import figure_style
 from wm_core.reporting.versus import write
@@ -181,3 +183,10 @@ def test_a_comparison_of_published_means_alone_is_written(tmp_path: Path, monkey
     found = json.loads((tmp_path / "comparison.json").read_text())
     assert len(found["games"]) == 26
     assert found["profiles"] == []
+
+
+def test_a_matplotlib_that_does_not_load_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure_style, "can_draw", lambda: True)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"matplotlib is installed and does not load .* install it again"):
+        figure_style.pyplot()

@@ -50,6 +50,16 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         select(SUITE, ["cach"])
 
 
+def test_names_may_share_a_text_with_commas_between() -> None:
+    assert select(SUITE, ["catch/0, bandit/1,"]).ids() == ("catch/0", "bandit/1")
+
+
+@pytest.mark.parametrize("text", ["", ",", " , "])
+def test_a_text_without_a_name_is_refused_rather_than_the_whole_suite(text: str) -> None:
+    with pytest.raises(UsageError, match="names nothing; leave it out for the whole suite"):
+        select(SUITE, ["catch", text])
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.sets(st.sampled_from(SUITE.ids()), min_size=1))
 def test_any_set_of_ids_selects_exactly_itself(ids: set[str]) -> None:

@@ -35,7 +35,8 @@ class RecordedGame(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self.path in _open:
             raise UsageError(
                 f"{self.path} is the log of one training environment, and a second one was made; a bsuite score is "
-                "that of one stream of episodes: train in one environment, and evaluate in those of make_vector()"
+                "that of one stream of episodes: train in one environment (--set training.num_envs=1 where the agent "
+                "has that), and evaluate in those of make_vector()"
             )
         _open[self.path] = self
         self.planned = experiment_of(game.bsuite_id)[0].episodes

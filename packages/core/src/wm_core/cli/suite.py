@@ -69,7 +69,7 @@ def suite(
     options = RunOptions(**said)
     for reference in options.plugins:
         registry.load_file(reference)
-    chosen = select(load_suite(name), [part for text in only for part in text.split(",") if part])
+    chosen = select(load_suite(name), only)
     found = find_checkpoints(checkpoints, chosen) if checkpoints is not None else None
     if steps is not None and not train and chosen.measures == "policy":
         raise UsageError("--steps is a training's length, but nothing is trained here; add --train")

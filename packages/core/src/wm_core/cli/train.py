@@ -66,6 +66,7 @@ def train(
     except OSError as error:
         raise UsageError(f"cannot write to {directory}: {error.strerror}; choose another --out") from error
     show, close = _display(agent, as_json)
+    logs: list[Path] = []
     try:
         path = train_agent(
             agent,
@@ -81,6 +82,7 @@ def train(
             settings=parse_assignments(settings, "--set"),
             num_envs=num_envs,
             on_progress=show,
+            on_log=logs.append,
         )
     finally:
         close()
@@ -97,8 +99,8 @@ def train(
         options = [f"{option} {shlex.quote(str(value))}" for option, value in said if value is not None]
         options += [f"--env {shlex.quote(field)}" for field in env_fields]
         options += [f"--plugin {shlex.quote(plugin)}" for plugin in plugins]
-        if (directory / "learning").is_dir():
-            click.echo(f"log of the learning run: {directory / 'learning'}")
+        for log in logs:
+            click.echo(f"log of the learning run: {log}")
         click.echo(f"checkpoint: {path}\nmeasure it: wmbench run -a {agent} {' '.join(options)}")
 
 

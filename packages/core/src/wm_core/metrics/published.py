@@ -97,7 +97,7 @@ def read_scores(path: Path, name: str | None = None) -> list[PublishedScores]:
     `ALE/Pong-v5` and their like. Raises `UsageError` that names the file and the place for anything else.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}; expected a JSON file of scores") from error
     except ValueError as error:
@@ -109,11 +109,13 @@ def read_scores(path: Path, name: str | None = None) -> list[PublishedScores]:
     if value.get("format") == FORMAT:
         return [_own_format(path, value, name)]
     agents = value["runs"] if isinstance(value.get("runs"), dict) else value
+    if not agents:
+        raise UsageError(f"{path} has no results under 'runs'; expected {{game: [run scores]}}")
     if all(isinstance(inner, dict) for inner in agents.values()):
         if name is not None and len(agents) > 1:
             raise UsageError(f"{path} holds several agents ({', '.join(agents)}), which keep their names; drop --name")
-        return [_of_runs(path, name or agent, games) for agent, games in agents.items()]
-    return [_of_runs(path, name or path.stem, agents)]
+        return [_of_runs(path, agent if name is None else name, games) for agent, games in agents.items()]
+    return [_of_runs(path, path.stem if name is None else name, agents)]
 
 
 def _own_format(path: Path, value: dict[str, Any], name: str | None) -> PublishedScores:
@@ -135,6 +137,8 @@ def _of_runs(path: Path, name: str, games: dict[str, Any]) -> PublishedScores:
                 f"{path}: '{game}' of {name} holds {_kind(scores)}; expected a list of finite numbers, a score a run"
             )
         key = canonical_name(game)
+        if not key.strip():
+            raise UsageError(f"{path}: {name} has a game without a name ('{game}'); expected one, like Pong")
         if key in runs:
             raise UsageError(f"{path}: {name} has {key} twice, the second time as '{game}'; keep one")
         runs[key] = tuple(float(score) for score in scores)

@@ -49,10 +49,18 @@ def can_draw() -> bool:
 
 
 def pyplot() -> Any:
-    """`matplotlib.pyplot`, without a window where nobody has chosen a backend; `UsageError` where it is missing."""
+    """`matplotlib.pyplot`, without a window where nobody has chosen a backend.
+
+    Raises `UsageError` where it is missing or does not load.
+    """
     if not can_draw():
         raise UsageError("figures need matplotlib: pip install 'wm-core[plots]'")
-    import matplotlib
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise UsageError(
+            f"matplotlib is installed and does not load ({error}); install it again: pip install 'wm-core[plots]'"
+        ) from error
 
     if "matplotlib.pyplot" not in sys.modules:
         matplotlib.use("Agg")

@@ -30,9 +30,7 @@ def seeds_table(report: RunReport) -> Table:
     """Every seed of every game."""
     notes = Notes()
     columns = (words("Game"), *_SEED_COLUMNS)
-    groups = tuple(
-        tuple((words(game.env.id), *_seed_row(game, seed, notes)) for seed in game.seeds) for game in report.games
-    )
+    groups = tuple(tuple((words(game.env.id), *row) for row in _seed_rows(game, notes)) for game in report.games)
     table = Table(f"{report.agent}: every seed", _SEED_CAPTION, columns, groups, notes.all())
     return _scored(report, table)
 
@@ -140,8 +138,12 @@ def _scored(report: RunReport, table: Table) -> Table:
     return replace(table, columns=table.columns[:-1], groups=groups)
 
 
-def _seed_row(game: GameResult, seed: SeedResult, notes: Notes) -> Row:
+def _seed_rows(game: GameResult, notes: Notes) -> tuple[Row, ...]:
     decimals = game_decimals(game)
+    return tuple(_seed_row(game, seed, decimals, notes) for seed in game.seeds)
+
+
+def _seed_row(game: GameResult, seed: SeedResult, decimals: int, notes: Notes) -> Row:
     marks = () if complete(seed) else (notes.mark(EXCLUDED),)
     return (
         words(str(seed.seed)),
@@ -163,7 +165,7 @@ def _one_game(report: RunReport) -> Table:
     (game,) = report.games
     notes = Notes()
     marks = (notes.untrained(),) if report.untrained else ()
-    seeds = tuple(_seed_row(game, seed, notes) for seed in game.seeds)
+    seeds = _seed_rows(game, notes)
     aggregates = tuple(_one_game_aggregates(report, game, notes, marks))
     caption = f"{_SEED_CAPTION} Mean, IQM: over seeds. {interval_method(report.aggregate)}."
     return _scored(report, Table(title(report), caption, _SEED_COLUMNS, (seeds, aggregates), notes.all()))

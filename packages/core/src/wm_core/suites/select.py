@@ -13,12 +13,13 @@ from wm_core.specs import Suite
 def select(suite: Suite, only: Sequence[str]) -> Suite:
     """The suite with the groups and ids that `only` names, or that its globs match, in the suite's own order.
 
-    Raises `UsageError` for a name that is neither a group nor an id of the suite.
+    A text of `only` is one name or several with commas between. Raises `UsageError` for a name that is neither a group
+    nor an id of the suite, and for a text without a name: it would mean the whole suite by accident.
     """
     if not only:
         return suite
     chosen: set[str] = set()
-    for name in only:
+    for name in _names(only):
         found = _matching(suite, name)
         if not found:
             near = difflib.get_close_matches(name, [*suite.games, *suite.ids()], n=3)
@@ -27,6 +28,16 @@ def select(suite: Suite, only: Sequence[str]) -> Suite:
         chosen |= found
     games = {group: tuple(game for game in ids if game in chosen) for group, ids in suite.games.items()}
     return suite.model_copy(update={"games": {group: ids for group, ids in games.items() if ids}})
+
+
+def _names(only: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for text in only:
+        found = [name.strip() for name in text.split(",") if name.strip()]
+        if not found:
+            raise UsageError(f"--only '{text}' names nothing; leave it out for the whole suite")
+        names += found
+    return names
 
 
 def _matching(suite: Suite, name: str) -> set[str]:
