@@ -19,7 +19,7 @@ from wm_agent_diamond.config import DiamondConfig
 from wm_agent_diamond.config_training import ComponentSchedule
 from wm_agent_diamond.data.loading import load_episodes
 from wm_agent_diamond.data.validation import validate
-from wm_agent_diamond.environments import env_spec, evaluation_lanes, training_env
+from wm_agent_diamond.environments import env_spec, evaluation_lanes
 from wm_agent_diamond.games import advice
 from wm_agent_diamond.health import HealthWatch
 from wm_agent_diamond.observations import ObservationFrames, discrete_actions
@@ -30,6 +30,7 @@ from wm_core.rollout import rollout
 from wm_core.specs import EnvSpec
 from wm_torchkit.device import allow_tf32
 from wm_torchkit.env_state import ReplayableEnv
+from wm_torchkit.learning_env import training_env
 from wm_torchkit.seeding import RandomStreams
 from wm_torchkit.training.loop import Stateful, TrainingLoop
 from wm_torchkit.training.progress import TrainingProgress

@@ -21,7 +21,7 @@ from wm_agent_iris.components import (
     WorldModelLearning,
 )
 from wm_agent_iris.config import ComponentSchedule, IRISConfig
-from wm_agent_iris.environments import env_spec, evaluation_lanes, training_env
+from wm_agent_iris.environments import env_spec, evaluation_lanes
 from wm_agent_iris.health import HealthWatch
 from wm_agent_iris.observations import ObservationFrames, discrete_actions
 from wm_agent_iris.pictures import save_pictures
@@ -32,6 +32,7 @@ from wm_core.rollout import rollout
 from wm_core.specs import EnvSpec
 from wm_torchkit.device import allow_tf32
 from wm_torchkit.env_state import ReplayableEnv
+from wm_torchkit.learning_env import training_env
 from wm_torchkit.seeding import RandomStreams
 from wm_torchkit.training.loop import Stateful, TrainingLoop
 from wm_torchkit.training.progress import TrainingProgress
