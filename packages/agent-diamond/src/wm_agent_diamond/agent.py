@@ -17,11 +17,11 @@ from wm_agent_diamond.config import ComputeConfig, DiamondConfig
 from wm_agent_diamond.denoiser import Denoiser
 from wm_agent_diamond.dream import Dream, Start
 from wm_agent_diamond.rew_end_model import RewEndModel
-from wm_agent_diamond.sampling import sample
 from wm_agent_diamond.world_model import WorldModel
 from wm_torchkit.checkpoint import write_checkpoint
 from wm_torchkit.device import autocast
 from wm_torchkit.frames import to_uint8
+from wm_torchkit.sampling import sample
 from wm_torchkit.weights import load_weights
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from wm_agent_diamond.actor_critic import PolicyOutput
 from wm_agent_diamond.dream import Dream, Start
-from wm_agent_diamond.sampling import sample
 from wm_agent_diamond.world_model import WorldModelState
+from wm_torchkit.sampling import sample
 
 if TYPE_CHECKING:
     from wm_agent_diamond.agent import DiamondAgent

@@ -12,7 +12,7 @@ from wm_agent_diamond.denoiser import Denoiser
 from wm_agent_diamond.dream import Start
 from wm_agent_diamond.rew_end_model import RewEndModel
 from wm_agent_diamond.sampler import sample_next_frame
-from wm_agent_diamond.sampling import sample
+from wm_torchkit.sampling import sample
 
 
 class WorldModelState(NamedTuple):

@@ -15,13 +15,13 @@ from wm_agent_iris.actor_critic import IRISActorCritic
 from wm_agent_iris.actor_critic_loss import ActorCriticLoss, actor_critic_loss
 from wm_agent_iris.config import ComputeConfig, IRISConfig
 from wm_agent_iris.imagination import Context, Dream, imagine
-from wm_agent_iris.sampling import sample
 from wm_agent_iris.tokenizer.losses import TokenizerLoss, tokenizer_loss
 from wm_agent_iris.tokenizer.lpips import LPIPSPerceptualLoss
 from wm_agent_iris.tokenizer.tokenizer import IRISTokenizer
 from wm_agent_iris.world_model.world_model import IRISWorldModel, WorldModelBatch, WorldModelLoss
 from wm_torchkit.checkpoint import write_checkpoint
 from wm_torchkit.device import autocast
+from wm_torchkit.sampling import sample
 from wm_torchkit.weights import load_weights
 
 

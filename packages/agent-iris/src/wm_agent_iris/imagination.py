@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from wm_agent_iris.actor_critic import IRISActorCritic
-from wm_agent_iris.sampling import sample
 from wm_agent_iris.tokenizer.tokenizer import IRISTokenizer
 from wm_agent_iris.world_model.world_model import IRISWorldModel
+from wm_torchkit.sampling import sample
 
 
 class Context(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wm_agent_iris.agent import IRISAgent
 from wm_agent_iris.observations import ObservationFrames, discrete_actions, to_channels_first
-from wm_agent_iris.sampling import sample
+from wm_torchkit.sampling import sample
 
 
 class IRISPolicy:

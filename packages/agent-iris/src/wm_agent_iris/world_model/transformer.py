@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from wm_agent_iris.config import ComputeConfig, WorldModelConfig
-from wm_agent_iris.sampling import sample
 from wm_agent_iris.tokenizer.blocks import run
 from wm_agent_iris.world_model.cache import KVCache, LayerKeys
 from wm_agent_iris.world_model.compiled import CompiledPass
 from wm_agent_iris.world_model.heads import END_CLASSES, REWARD_CLASSES, Head, token_positions
+from wm_torchkit.sampling import sample
 
 
 class TransformerOutput(NamedTuple):

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from wm_agent_iris.config import ComputeConfig, WorldModelConfig
-from wm_agent_iris.sampling import sample
 from wm_agent_iris.world_model.cache import KVCache
 from wm_agent_iris.world_model.transformer import IRISTransformer, TransformerOutput
+from wm_torchkit.sampling import sample
 
 IGNORED = -100
 
