@@ -156,7 +156,7 @@ def test_the_stranger_keeps_the_contract(fresh: Fresh) -> None:
     assert fresh.python("from wm_core.testing import check_agent; print(check_agent('stranger'))") == "None"
 
 
-@pytest.mark.parametrize("agent", ["iris", "diamond"])
+@pytest.mark.parametrize("agent", ["iris", "diamond", "genie"])
 def test_an_agent_measures_what_it_bundles(wheels: dict[str, Path], tmp_path: Path, agent: str) -> None:
     venv.create(tmp_path / "fresh", with_pip=False)
     environment = Fresh(tmp_path / "fresh")
