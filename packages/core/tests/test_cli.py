@@ -181,7 +181,7 @@ def test_wrong_input_ends_with_two_and_one_line(arguments: list[str], message: s
 
 
 def test_an_unknown_command_ends_with_two() -> None:
-    assert "No such command 'rum'" in wmbench("rum", code=2).stderr
+    assert "No such command 'rum'; see `wmbench --help`" in wmbench("rum", code=2).stderr
 
 
 def test_overwrite_does_not_touch_a_run_that_is_going_on(tmp_path: Path) -> None:

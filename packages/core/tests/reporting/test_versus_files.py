@@ -72,6 +72,19 @@ def test_without_matplotlib_everything_else_is_written(
     assert not (tmp_path / "figures").exists()
 
 
+def test_where_figures_cannot_be_drawn_the_tables_are_there(
+    tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise UsageError("matplotlib does not load")
+
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("wm_core.reporting.versus.figures.pyplot", broken)
+    with pytest.raises(UsageError, match="does not load"):
+        write_comparison(comparison, tmp_path)
+    assert {path.suffix for path in tmp_path.glob("comparison.*")} == {".json", ".csv", ".md", ".tex"}
+
+
 def test_json_is_read_back_as_it_was(tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     without_matplotlib(monkeypatch)
     write_comparison(comparison, tmp_path)

@@ -80,6 +80,7 @@ SCORED = SMALL.model_copy(
         "figures": f"{HERE}:draw",
     }
 )
+LEARNING = SMALL.model_copy(update={"name": "learning", "measures": "learning"})
 SCORED_BADLY = SCORED.model_copy(update={"name": "scored-badly", "scorer": f"{HERE}:no_scores"})
 
 NUMBERED = AgentManifest(

@@ -27,7 +27,7 @@ def plugins(*names: str) -> list[str]:
 
 
 def suite(cwd: Path, *arguments: object, agent: str = "random", name: str = "small", code: int = 0) -> Any:
-    given = plugins("SMALL", "SCORED", "SCORED_BADLY", "NUMBERED", "PICKY")
+    given = plugins("SMALL", "LEARNING", "SCORED", "SCORED_BADLY", "NUMBERED", "PICKY")
     return wmbench("suite", name, "-a", agent, *arguments, "--out-dir", "out", *given, cwd=cwd, code=code)
 
 
@@ -45,6 +45,11 @@ def test_suites_lists_what_is_installed(tmp_path: Path) -> None:
 
 def test_ids_of_suites_are_listed_group_by_group(tmp_path: Path) -> None:
     assert "atari100k\tPong\tALE/Pong-v5" in wmbench("suites", "--ids", cwd=tmp_path).stdout
+
+
+def test_a_suite_that_measures_learning_takes_no_checkpoints(tmp_path: Path) -> None:
+    done = suite(tmp_path, "--checkpoints", tmp_path, name="learning", code=2)
+    assert "measures learning, which starts from fresh weights; leave --checkpoints out" in done.stderr
 
 
 def test_a_whole_suite_is_measured_and_done_again_measures_nothing(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def _invoke(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
-        click.echo(f"error: {error.format_message()}{where}", err=True)
+        click.echo(f"error: {error.format_message().rstrip('.')}{where}", err=True)
         return error.exit_code
     except click.ClickException as error:
         click.echo(f"error: {error.format_message()}", err=True)

@@ -70,6 +70,8 @@ def suite(
     for reference in options.plugins:
         registry.load_file(reference)
     chosen = select(load_suite(name), only)
+    if checkpoints is not None and chosen.measures == "learning":
+        raise UsageError(f"{name} measures learning, which starts from fresh weights; leave --checkpoints out")
     found = find_checkpoints(checkpoints, chosen) if checkpoints is not None else None
     if steps is not None and not train and chosen.measures == "policy":
         raise UsageError("--steps is a training's length, but nothing is trained here; add --train")

@@ -71,18 +71,12 @@ def _run_notes(reports: Sequence[RunReport]) -> Iterator[str]:
 
 
 def write_comparison(comparison: Comparison, directory: Path) -> list[Path]:
-    """All files; figures where they can be drawn."""
+    """All files; figures where they can be drawn. Tables come first, and stay where drawing fails."""
+    name = directory / "comparison"
+    texts = {"json": to_json(comparison), "csv": _csv(comparison), "md": _markdown(comparison, ())}
+    paths = write_files(name, {**texts, "tex": _latex(comparison)})
     extras = write_figures(comparison, directory)
-    pictures = [path for path in extras if path.suffix == ".png"]
-    paths = write_files(
-        directory / "comparison",
-        {
-            "json": to_json(comparison),
-            "csv": _csv(comparison),
-            "md": _markdown(comparison, pictures),
-            "tex": _latex(comparison),
-        },
-    )
+    write_files(name, {"md": _markdown(comparison, [path for path in extras if path.suffix == ".png"])})
     return [*paths, *extras]
 
 
