@@ -12,10 +12,13 @@ from genie_training import SHORT, catch, short, trainer
 from wm_agent_genie import checkpoint
 from wm_agent_genie.acting import ActingGenie
 from wm_agent_genie.adapter import GenieAdapter
+from wm_agent_genie.data.collect import collect
 from wm_agent_genie.presets import PRESETS, preset
 from wm_agent_genie.settings import with_overrides, within_budget
 from wm_agent_genie.trainer import GenieTrainer
+from wm_agent_genie.video_sources import random_policy
 from wm_core.envs.catch_env import Catch
+from wm_core.envs.resolve import resolve_env
 from wm_core.errors import CheckpointError, UsageError
 from wm_core.protocols import AdapterContext
 from wm_core.specs import TrainBudget
@@ -118,6 +121,15 @@ def test_a_game_without_a_scripted_expert_asks_for_datasets(tmp_path: Path) -> N
     other = catch().model_copy(update={"id": "ALE/Pong-v5"})
     with pytest.raises(UsageError, match="has no scripted expert"):
         GenieTrainer(other, real_actions=6, config=SHORT, directory=tmp_path)
+
+
+def test_where_an_expert_is_given_random_video_of_any_game_is_collected(tmp_path: Path) -> None:
+    spec = resolve_env("CartPole-v1", overrides={"observation": "rgb", "image_size": SHORT.image_size})
+    collect(spec, random_policy(spec), tmp_path / "expert", steps=120, source="somebody")
+    config = short(expert=str(tmp_path / "expert"), video_steps=120)
+    made = GenieTrainer(spec, real_actions=2, config=config, directory=tmp_path / "training")
+    assert made.sources.collected_steps == 120
+    assert made.sources.video.manifest.source == "random actions"
 
 
 def test_frames_of_another_shape_are_refused(tmp_path: Path) -> None:

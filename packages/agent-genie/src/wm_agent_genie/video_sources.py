@@ -51,18 +51,16 @@ def open_sources(
     """
     training = config.training
     steps = 0
-    if training.video is None or training.expert is None:
-        expert_policy = scripted_expert(spec.id)
-        pixels = spec.model_copy(update={"image_size": config.image_size})
-        if training.video is None:
-            path = directory / "video"
-            _collected(path, pixels, random_policy(pixels), training.video_steps, "random actions", seed, 0.0, on_steps)
-            steps += training.video_steps
-        if training.expert is None:
-            path = directory / "expert"
-            share = training.expert_random_share
-            _collected(path, pixels, expert_policy, training.expert_steps, "scripted expert", seed + 1, share, on_steps)
-            steps += training.expert_steps
+    expert_policy = scripted_expert(spec.id) if training.expert is None else None
+    pixels = spec.model_copy(update={"image_size": config.image_size})
+    if training.video is None:
+        path = directory / "video"
+        _collected(path, pixels, random_policy(pixels), training.video_steps, "random actions", seed, 0.0, on_steps)
+        steps += training.video_steps
+    if expert_policy is not None:
+        path, share = directory / "expert", training.expert_random_share
+        _collected(path, pixels, expert_policy, training.expert_steps, "scripted expert", seed + 1, share, on_steps)
+        steps += training.expert_steps
     paths = Path(training.video or directory / "video"), Path(training.expert or directory / "expert")
     for path in paths:
         validate(path)
