@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from genie_training import trainer
 
@@ -103,6 +104,19 @@ def test_latent_actions_that_collapsed_are_warned_about_beside_the_report(
     )
     assert "latent actions have collapsed: perplexity 1.02 of at most 3" in (tmp_path / "run" / "genie.md").read_text()
     assert "warning: latent actions have collapsed" in capfd.readouterr().err
+
+
+def test_the_share_of_actions_that_the_map_did_not_know_is_in_the_report(tmp_path: Path) -> None:
+    acting, header = load(trainer(tmp_path / "training").train())
+    acting.latent_map.fill(torch.tensor([0]), torch.tensor([1]))
+    narrow, run = tmp_path / "narrow.safetensors", tmp_path / "run"
+    write_checkpoint(narrow, header, acting.state_dict())
+    BenchmarkRunner(agent="genie", out_dir=run).run(
+        "wm/Catch-v0", seeds=[0], num_episodes=4, checkpoint=narrow, device="cpu"
+    )
+    (game,) = json.loads((run / "genie.json").read_text())["games"]
+    assert 0 < game["fallback_rate"] < 1
+    assert f"fallback rate of the map: {game['fallback_rate']:.2%}" in (run / "genie.md").read_text()
 
 
 def test_a_run_of_another_agent_has_no_such_page(tmp_path: Path) -> None:

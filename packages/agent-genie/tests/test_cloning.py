@@ -151,6 +151,26 @@ def test_a_lane_plays_alike_whatever_is_beside_it() -> None:
     np.testing.assert_array_equal(played(acting, 1)[0][:, 0], played(acting, 3)[0][:, 0])
 
 
+def test_the_likeliest_latent_action_after_the_newest_frames_is_played() -> None:
+    """The policy's context is 3 frames; it is told the latent actions it has chosen before."""
+    config = SMALL.model_copy(update={"policy": SMALL.policy.model_copy(update={"temperature": 0.0})})
+    acting = ActingGenie.from_config(config, real_actions=3)
+    widen(acting.agent.policy)
+    acting.latent_map.fill(torch.tensor([0, 1, 2]), torch.tensor([2, 0, 1]))
+    env = Catch((12, 8))
+    player = GeniePlayer(acting, env.observation_space, env.action_space)
+    player.reset(np.ones(1, bool), np.zeros(1, np.int64))
+    frames = np.random.default_rng(0).integers(0, 256, (12, 12, 8, 3)).astype(np.uint8)
+    chosen: list[int] = []
+    for t in range(12):
+        seen = acting.agent.tensor(frames[max(0, t - 2) : t + 1])[None]
+        with torch.no_grad():
+            logits = acting.agent.policy(seen, torch.tensor([chosen[max(0, t - 2) :]], dtype=torch.long))
+        chosen.append(int(logits[0, -1].argmax()))
+        assert player.act(frames[t : t + 1])[0] == [2, 0, 1][chosen[-1]]
+    assert len(set(chosen)) > 1
+
+
 def test_actions_drawn_for_want_of_labels_are_counted() -> None:
     acting = ActingGenie.from_config(SMALL, real_actions=3)
     assert (played(acting, 2)[1].decisions, played(acting, 2)[1].fallbacks) == (12, 12)

@@ -91,9 +91,20 @@ def test_delta_psnr_compares_the_inferred_actions_with_random_ones(agent: GenieA
     dream = agent.dream_batch(clips[:, :1], temperature=0.0)
     frames = [dream.step(codes[:, t]) for t in range(4)]
     assert found.psnr[3] == pytest.approx(float(psnr(frames[3], clips[:, 4]).mean()))
+    drawn = torch.randint(3, codes.shape, generator=torch.Generator().manual_seed(0))
+    assert not torch.equal(drawn, codes)
+    dream = agent.dream_batch(clips[:, :1], temperature=0.0)
+    at_random = [dream.step(drawn[:, t]) for t in range(4)]
+    assert found.psnr_random_actions[3] == pytest.approx(float(psnr(at_random[3], clips[:, 4]).mean()))
     values = found.metrics()
     assert values["delta_4_psnr"] == found.psnr[3] - found.psnr_random_actions[3]
     assert values["psnr_at_4"] == values["psnr"]
+
+
+def test_measuring_takes_nothing_from_the_random_numbers_of_a_training(agent: GenieAgent, clips: Tensor) -> None:
+    before = torch.get_rng_state()
+    evaluate_world_model(agent, clips, horizon=2)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_mutual_information_is_reported_where_true_actions_are_known(agent: GenieAgent, clips: Tensor) -> None:

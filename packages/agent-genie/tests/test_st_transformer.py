@@ -96,6 +96,19 @@ def test_a_block_has_two_attentions_and_one_feed_forward() -> None:
     assert matrices == 2 * 4 * d**2 + 8 * d**2
 
 
+@pytest.mark.parametrize(("qk_norm", "alike"), [(True, True), (False, False)])
+def test_with_qk_norm_attention_does_not_depend_on_how_long_queries_and_keys_are(qk_norm: bool, alike: bool) -> None:
+    transformer, x = make(qk_norm=qk_norm), some(T)
+    with torch.no_grad():
+        before = transformer(x)
+        for block in transformer.blocks:
+            for attention in (block.spatial, block.temporal):
+                inner = attention.heads * attention.head_dim
+                attention.qkv.weight[: 2 * inner] *= 100
+                attention.qkv.bias[: 2 * inner] *= 100
+        assert (float((transformer(x) - before).abs().max()) < 1e-3) == alike
+
+
 def test_heads_may_be_wider_than_the_embedding() -> None:
     """The paper's dynamics model: 36 heads of 128 at d = 5120 (Appendix C)."""
     config = STTransformerConfig(layers=1, embedding_dim=8, heads=3, head_dim=4)
