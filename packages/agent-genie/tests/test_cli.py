@@ -77,13 +77,14 @@ def test_a_run_is_reported_with_its_controls(tmp_path: Path) -> None:
     path = trainer(tmp_path / "training").train()
     run = tmp_path / "run"
     report = BenchmarkRunner(agent="genie", out_dir=run).run(
-        "wm/Catch-v0", seeds=[0, 1], num_episodes=4, checkpoint=path, device="cpu"
+        "wm/Catch-v0", seeds=[0, 2], num_episodes=15, checkpoint=path, device="cpu"
     )
     game = json.loads((run / "genie.json").read_text())["games"][0]
     assert game["dynamics_used"] is False
     assert game["labels"] == 40
     assert 0 <= game["fallback_rate"] <= 1
     assert set(game["scores"]) == {"genie", "true_actions", "shuffled", "random"}
+    assert len(set(report.aggregate.per_seed_means)) == 2
     assert game["scores"]["genie"]["per_seed"] == list(report.aggregate.per_seed_means)
     assert {"psnr_persistence", "delta_4_psnr", "latent_action_perplexity"} <= set(game["world_model"])
     page = (run / "genie.md").read_text()

@@ -102,6 +102,13 @@ def test_shuffled_labels_are_of_other_clips(prepared: GenieTrainer, monkeypatch:
     assert float(torch.stack(same).mean()) < 0.2
 
 
+def test_the_learning_rate_warms_up_and_falls_by_a_cosine_to_the_final_one(prepared: GenieTrainer) -> None:
+    """2 steps of warm-up, then 2 epochs of 2 steps less those: 3e-3 to 3e-4."""
+    component = prepared._components["policy_genie"][0]
+    rates = [component.learning_rate(step) for step in range(5)]
+    assert rates == pytest.approx([1.5e-3, 3e-3, 3e-3, 1.65e-3, 3e-4])
+
+
 def test_all_students_have_as_many_updates(tmp_path: Path) -> None:
     trained = trainer(tmp_path)
     trained.train()
@@ -169,6 +176,17 @@ def test_the_likeliest_latent_action_after_the_newest_frames_is_played() -> None
         chosen.append(int(logits[0, -1].argmax()))
         assert player.act(frames[t : t + 1])[0] == [2, 0, 1][chosen[-1]]
     assert len(set(chosen)) > 1
+
+
+@pytest.mark.parametrize(("temperature", "varied"), [(0.05, False), (20.0, True)])
+def test_the_hotter_the_policy_the_more_its_actions_vary(temperature: float, varied: bool) -> None:
+    policy = SMALL.policy.model_copy(update={"temperature": temperature})
+    acting = ActingGenie.from_config(SMALL.model_copy(update={"policy": policy}), real_actions=3)
+    with torch.no_grad():
+        acting.agent.policy.head.bias.copy_(torch.tensor([0.0, 2.0, 0.0]))
+    acting.latent_map.fill(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 2]))
+    actions, _ = played(acting, 8)
+    assert (len(np.unique(actions)) == 3) == varied
 
 
 def test_actions_drawn_for_want_of_labels_are_counted() -> None:
