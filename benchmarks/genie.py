@@ -15,33 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from stopwatch import Stopwatch
 
 from wm_agent_genie.agent import GenieAgent
 from wm_agent_genie.config import DynamicsConfig, STTransformerConfig
 from wm_agent_genie.dynamics import DynamicsModel
 from wm_agent_genie.maskgit import generate_frame
 from wm_agent_genie.presets import preset
-
-
-class Stopwatch:
-    def __init__(self, device: torch.device, repeats: int) -> None:
-        self.device, self.repeats = device, repeats
-
-    def __call__(self, work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
-        """Least wall time of the repeats, after one that does not count, in seconds."""
-        times = []
-        for _ in range(self.repeats + 1):
-            before()
-            self._wait()
-            started = time.perf_counter()
-            work()
-            self._wait()
-            times.append(time.perf_counter() - started)
-        return min(times[1:])
-
-    def _wait(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
 
 
 def cache_ratios(device: torch.device, measure: Stopwatch) -> None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from stopwatch import Stopwatch
 
 from wm_agent_iris.agent import IRISAgent
 from wm_agent_iris.components import ActorCriticLearning, TokenizerLearning, WorldModelLearning
@@ -60,27 +60,6 @@ def filled_replay(agent: IRISAgent, directory: Path) -> IRISReplayBuffer:
         for t in range(40):
             replay.add_step(int(rng.integers(6)), 0.0, t == 39, False, frames[t + 1])
     return replay
-
-
-class Stopwatch:
-    def __init__(self, device: torch.device, repeats: int) -> None:
-        self.device, self.repeats = device, repeats
-
-    def __call__(self, work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
-        """Least wall time of the repeats, after one that does not count, in seconds."""
-        times = []
-        for _ in range(self.repeats + 1):
-            before()
-            self._wait()
-            started = time.perf_counter()
-            work()
-            self._wait()
-            times.append(time.perf_counter() - started)
-        return min(times[1:])
-
-    def _wait(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
+from pydantic import BaseModel
 from torch import nn
 
 from wm_core.errors import CheckpointError
@@ -18,6 +19,7 @@ from wm_torchkit.checkpoint import (
     library_versions,
     read_checkpoint,
     read_header,
+    stored_configuration,
     write_checkpoint,
 )
 from wm_torchkit.weights import load_weights, read_torch_weights
@@ -56,6 +58,30 @@ def test_header_and_tensors_come_back(tmp_path: Path) -> None:
     assert read_header(path) == HEADER
     assert loaded.keys() == tensors().keys()
     assert all(loaded[name].equal(value) and loaded[name].dtype == value.dtype for name, value in tensors().items())
+
+
+class Codes(BaseModel):
+    codes: int
+
+
+def test_a_configuration_comes_back_with_the_number_of_actions_beside_it() -> None:
+    header = HEADER.model_copy(update={"config": {"codes": 5, "action_size": 3}})
+    found = stored_configuration(header, Path("x"), Codes, "action_size", "wm-agent-iris")
+    assert found == (Codes(codes=5), 3)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"codes": 5}, "does not say how many actions"),
+        ({"codes": 5, "action_size": 0}, "does not say how many actions"),
+        ({"codes": "many", "action_size": 3}, r"does not read: codes: .* use the wm-agent-iris it was .* \(0\.1\.0\)"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_named(config: dict[str, Any], message: str) -> None:
+    header = HEADER.model_copy(update={"config": config})
+    with pytest.raises(CheckpointError, match=message):
+        stored_configuration(header, Path("x"), Codes, "action_size", "wm-agent-iris")
 
 
 def test_tensors_that_share_memory_are_written_each(tmp_path: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
 from torch import Tensor
 
 from wm_agent_diamond.config import DiamondConfig
-from wm_core.errors import CheckpointError
-from wm_torchkit.checkpoint import CheckpointHeader, library_versions, read_checkpoint
+from wm_torchkit.checkpoint import CheckpointHeader, library_versions, read_checkpoint, stored_configuration
 
 AGENT = "diamond"
 FORMAT = "wm-agent-diamond/1"
@@ -45,17 +43,4 @@ def read(path: Path) -> SavedAgent:
 
 def configuration(described: CheckpointHeader, path: Path) -> tuple[DiamondConfig, int]:
     """The configuration and the number of actions that a header tells of."""
-    values = dict(described.config)
-    action_size = values.pop(_ACTION_SIZE, None)
-    if not isinstance(action_size, int) or action_size < 1:
-        raise CheckpointError(f"{path} does not say how many actions its agent has; it is damaged, train anew")
-    try:
-        return DiamondConfig.model_validate(values), action_size
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, first["loc"]))
-        written = described.libraries.get("wm-agent-diamond", "unknown")
-        raise CheckpointError(
-            f"{path} has a configuration that this version does not read: {name}: {first['msg']}; use the "
-            f"wm-agent-diamond it was written with ({written})"
-        ) from error
+    return stored_configuration(described, path, DiamondConfig, _ACTION_SIZE, "wm-agent-diamond")

@@ -34,8 +34,8 @@ class ActingGenie(nn.Module):
         super().__init__()
         self.agent = GenieAgent(config)
         self.latent_map = LatentMap(config.latent_actions.actions, real_actions)
-        self.true_action_policy = self._control(real_actions)
-        self.shuffled_policy = self._control(config.latent_actions.actions)
+        self.true_action_policy = GeniePolicy.of(config, real_actions)
+        self.shuffled_policy = GeniePolicy.of(config, config.latent_actions.actions)
         self.register_buffer("cloned", torch.zeros(len(STUDENTS), dtype=torch.long))
         self.register_buffer("measured", torch.full((len(MEASURES),), UNMEASURED, dtype=torch.float64))
 
@@ -72,13 +72,3 @@ class ActingGenie(nn.Module):
             raise CheckpointError(f"{source} has a world model, but no policy, and cannot act; {how}")
         if not self.latent_map.labels:
             raise CheckpointError(f"{source} has no map from latent to real actions, and cannot act; {how}")
-
-    def _control(self, actions: int) -> GeniePolicy:
-        config = self.agent.config
-        return GeniePolicy(
-            config.policy,
-            image_size=config.image_size,
-            channels=config.channels,
-            actions=actions,
-            recompute=config.compute.gradient_checkpointing,
-        )

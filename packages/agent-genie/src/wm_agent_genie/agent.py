@@ -50,13 +50,7 @@ class GenieAgent(nn.Module):
             frames=frames,
             recompute=recompute,
         )
-        self.policy = GeniePolicy(
-            config.policy,
-            image_size=config.image_size,
-            channels=config.channels,
-            actions=config.latent_actions.actions,
-            recompute=recompute,
-        )
+        self.policy = GeniePolicy.of(config, config.latent_actions.actions)
 
     @classmethod
     def from_config(cls, config: GenieConfig, *, device: str | torch.device = "cpu", seed: int = 0) -> Self:

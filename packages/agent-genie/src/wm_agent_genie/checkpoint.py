@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from pydantic import ValidationError
 
 from wm_agent_genie.acting import ActingGenie
 from wm_agent_genie.config import GenieConfig
-from wm_core.errors import CheckpointError
 from wm_core.specs import EnvSpec
-from wm_torchkit.checkpoint import CheckpointHeader, library_versions, read_checkpoint
+from wm_torchkit.checkpoint import CheckpointHeader, library_versions, read_checkpoint, stored_configuration
 from wm_torchkit.weights import load_weights
 
 AGENT = "genie"
@@ -45,17 +43,4 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> tuple[ActingGe
 
 def configuration(described: CheckpointHeader, path: Path) -> tuple[GenieConfig, int]:
     """The configuration and the number of real actions that a header tells of."""
-    values = dict(described.config)
-    real_actions = values.pop(_REAL_ACTIONS, None)
-    if not isinstance(real_actions, int) or real_actions < 1:
-        raise CheckpointError(f"{path} does not say how many actions its environment has; it is damaged, train anew")
-    try:
-        return GenieConfig.model_validate(values), real_actions
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, first["loc"]))
-        written = described.libraries.get("wm-agent-genie", "unknown")
-        raise CheckpointError(
-            f"{path} has a configuration that this version does not read: {name}: {first['msg']}; use the "
-            f"wm-agent-genie it was written with ({written})"
-        ) from error
+    return stored_configuration(described, path, GenieConfig, _REAL_ACTIONS, "wm-agent-genie")

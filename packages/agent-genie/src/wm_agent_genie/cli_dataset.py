@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -108,19 +107,11 @@ def validate(directory: Path) -> None:
 def _agent(run: Any) -> Any:
     """The agent of a plan, with its weights, as something that acts."""
     from wm_core import registry
-    from wm_core.envs.vector import make_vector
-    from wm_core.protocols import Acts, AdapterContext
+    from wm_core.context import agent_context
+    from wm_core.protocols import Acts
 
     spec = run.envs[0]
-    with closing(make_vector(spec, 1)) as lanes:
-        context = AdapterContext(
-            env=spec,
-            observation_space=lanes.single_observation_space,
-            action_space=lanes.single_action_space,
-            seed=run.seeds[0],
-            device=run.device,
-        )
-    adapter = registry.load_adapter(run.agent)(context)
+    adapter = registry.load_adapter(run.agent)(agent_context(run, spec, run.seeds[0]))
     if not isinstance(adapter, Acts):
         raise UsageError(f"{run.agent} plays by itself only, and cannot be watched; use another agent")
     if spec.id in run.checkpoints:

@@ -138,6 +138,12 @@ class CloningComponent(LearningComponent):
         self._context = acting.agent.config.policy.context
         super().__init__(acting, acting.policy_of(student), video, schedule, random, self._context + 1)
 
+    def update(self) -> dict[str, Tensor]:
+        """One step, and counted."""
+        metrics = super().update()
+        self._acting.cloned[STUDENTS.index(self.student)] += 1
+        return metrics
+
     def _loss(self) -> Loss:
         """Cross-entropy of the actions after each of `context` frames, the earlier ones being known."""
         clips = self._clips()
@@ -146,7 +152,6 @@ class CloningComponent(LearningComponent):
         logits = self._network(frames[:, :-1], labels[:, :-1])
         loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
         accuracy = (logits.detach().argmax(-1) == labels).float().mean()
-        self._acting.cloned[STUDENTS.index(self.student)] += 1
         return loss, {"accuracy": accuracy}
 
     def _labels(self, clips: Clips, frames: Tensor) -> Tensor:

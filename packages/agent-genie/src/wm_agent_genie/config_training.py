@@ -41,8 +41,20 @@ class ComponentSchedule(Spec):
         return self.steps_per_epoch if self.start_after_epoch < epoch <= self.stop_after_epoch else 0
 
 
+_JOINT = ComponentSchedule(
+    start_after_epoch=300,
+    stop_after_epoch=425,
+    steps_per_epoch=1000,
+    batch_size=512,
+    learning_rate=3e-5,
+    final_learning_rate=3e-6,
+    warmup_steps=5000,
+)
+"""The latent action model and the dynamics model are trained together. Appendix C."""
+
+
 class TrainingConfig(Spec):
-    """The training of all parts. Without datasets, video is collected where there is a scripted expert."""
+    """The training of all parts. Video that is not given is collected, the expert's where there is a scripted one."""
 
     video: str | None = Field(None, description="Dataset that the world model learns from; needs no actions")
     expert: str | None = Field(None, description="Dataset of an expert that the policy is cloned from")
@@ -69,24 +81,8 @@ class TrainingConfig(Spec):
         final_learning_rate=3e-4,
         warmup_steps=10_000,
     )
-    latent_actions: ComponentSchedule = ComponentSchedule(
-        start_after_epoch=300,
-        stop_after_epoch=425,
-        steps_per_epoch=1000,
-        batch_size=512,
-        learning_rate=3e-5,
-        final_learning_rate=3e-6,
-        warmup_steps=5000,
-    )
-    dynamics: ComponentSchedule = ComponentSchedule(
-        start_after_epoch=300,
-        stop_after_epoch=425,
-        steps_per_epoch=1000,
-        batch_size=512,
-        learning_rate=3e-5,
-        final_learning_rate=3e-6,
-        warmup_steps=5000,
-    )
+    latent_actions: ComponentSchedule = _JOINT
+    dynamics: ComponentSchedule = _JOINT
     policy: ComponentSchedule = ComponentSchedule(
         start_after_epoch=425,
         stop_after_epoch=500,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from wm_agent_genie.config import PolicyConfig
+from wm_agent_genie.config import GenieConfig, PolicyConfig
 from wm_agent_genie.patches import Patches
 from wm_agent_genie.st_transformer import STTransformer
 
@@ -35,6 +37,17 @@ class GeniePolicy(nn.Module):
         self.hidden = nn.Linear(d, config.hidden_dim)
         self.head = nn.Linear(config.hidden_dim, actions)
         nn.init.normal_(self.action_embedding.weight, std=0.02)
+
+    @classmethod
+    def of(cls, config: GenieConfig, actions: int) -> Self:
+        """The policy of an agent that chooses among `actions`."""
+        return cls(
+            config.policy,
+            image_size=config.image_size,
+            channels=config.channels,
+            actions=actions,
+            recompute=config.compute.gradient_checkpointing,
+        )
 
     def forward(self, frames: Tensor, previous: Tensor) -> Tensor:
         """Logits of the action after each frame; `previous` int64 (B, T-1) are those before frames 1..T-1."""

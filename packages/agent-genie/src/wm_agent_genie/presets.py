@@ -37,6 +37,16 @@ def _scaled(layers: int, heads: int, d: int, head_dim: int) -> GenieConfig:
 
 _COINRUN = STTransformerConfig(layers=8, embedding_dim=512, heads=8)
 
+_COINRUN_JOINT = ComponentSchedule(
+    start_after_epoch=300,
+    stop_after_epoch=500,
+    steps_per_epoch=1000,
+    batch_size=36,
+    learning_rate=3e-5,
+    final_learning_rate=3e-6,
+    warmup_steps=5000,
+)
+
 COINRUN = GenieConfig(
     image_size=(64, 64),
     tokenizer=TokenizerConfig(encoder=_COINRUN, decoder=_COINRUN),
@@ -56,24 +66,8 @@ COINRUN = GenieConfig(
             final_learning_rate=3e-4,
             warmup_steps=10_000,
         ),
-        latent_actions=ComponentSchedule(
-            start_after_epoch=300,
-            stop_after_epoch=500,
-            steps_per_epoch=1000,
-            batch_size=36,
-            learning_rate=3e-5,
-            final_learning_rate=3e-6,
-            warmup_steps=5000,
-        ),
-        dynamics=ComponentSchedule(
-            start_after_epoch=300,
-            stop_after_epoch=500,
-            steps_per_epoch=1000,
-            batch_size=36,
-            learning_rate=3e-5,
-            final_learning_rate=3e-6,
-            warmup_steps=5000,
-        ),
+        latent_actions=_COINRUN_JOINT,
+        dynamics=_COINRUN_JOINT,
         policy=ComponentSchedule(
             start_after_epoch=500,
             stop_after_epoch=550,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from wm_agent_genie.data.collect import collect, scripted_expert
 from wm_agent_genie.data.format import MANIFEST, read_manifest
 from wm_agent_genie.data.reader import VideoDataset
 from wm_agent_genie.data.validate import validate
-from wm_core.envs.vector import make_vector
+from wm_core.context import context_of
 from wm_core.errors import UsageError
-from wm_core.protocols import Acts, AdapterContext
+from wm_core.protocols import Acts
 from wm_core.random_policy import RandomPolicy
 from wm_core.specs import EnvSpec
 
@@ -79,12 +78,7 @@ def open_sources(
 
 def random_policy(spec: EnvSpec) -> RandomPolicy:
     """Uniformly random actions of an environment."""
-    with closing(make_vector(spec, 1)) as lanes:
-        return RandomPolicy(
-            AdapterContext(
-                env=spec, observation_space=lanes.single_observation_space, action_space=lanes.single_action_space
-            )
-        )
+    return RandomPolicy(context_of(spec))
 
 
 def _collected(

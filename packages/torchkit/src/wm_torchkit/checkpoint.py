@@ -8,17 +8,19 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import safetensors
 import safetensors.torch
 import torch
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor
 
 from wm_core.errors import CheckpointError
 from wm_core.specs import Spec
 from wm_torchkit.atomic_files import write_atomically
+
+Config = TypeVar("Config", bound=BaseModel)
 
 FORMAT = "wmbench.checkpoint/1"
 _KEY = "wmbench"
@@ -70,6 +72,29 @@ def read_header(path: Path) -> CheckpointHeader:
         return CheckpointHeader.model_validate(raw)
     except (KeyError, TypeError, json.JSONDecodeError, ValidationError) as error:
         raise CheckpointError(f"{path} has a damaged wmbench header ({type(error).__name__})") from error
+
+
+def stored_configuration(
+    header: CheckpointHeader, path: Path, model: type[Config], actions: str, distribution: str
+) -> tuple[Config, int]:
+    """The configuration that a header holds, and the number of actions stored beside it under the name `actions`.
+
+    `CheckpointError` when that is missing, or this version of `distribution` does not read the configuration.
+    """
+    values = dict(header.config)
+    count = values.pop(actions, None)
+    if not isinstance(count, int) or count < 1:
+        raise CheckpointError(f"{path} does not say how many actions its agent has; it is damaged, train anew")
+    try:
+        return model.model_validate(values), count
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, first["loc"]))
+        written = header.libraries.get(distribution, "unknown")
+        raise CheckpointError(
+            f"{path} has a configuration that this version does not read: {name}: {first['msg']}; use the "
+            f"{distribution} it was written with ({written})"
+        ) from error
 
 
 def read_checkpoint(
